@@ -51,8 +51,8 @@ for command in (  # as `covey --help` lists them
     app.command(cls=GroupedCommand)(command)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"covey {version('covey')}")
         raise typer.Exit
 
@@ -90,14 +90,14 @@ def run(arguments: list[str]) -> int:
         with terminal.results():
             pass  # flush what was printed
     except BaseException as error:
-        message, code = _told(error)
+        message, code = _ending(error)
         if message is not None:
             say_error(message)
         return code
     return HOLDS
 
 
-def _told(error: BaseException) -> tuple[str | None, int]:
+def _ending(error: BaseException) -> tuple[str | None, int]:
     """The message for an error, if anyone can read it, and its exit code."""
     match error:
         case CoveyError():

@@ -40,20 +40,11 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
         kind for f in draft.findings if not f.applied for kind in f.setting.get("drop_rows", ())
     )
     dropped = ["--drop-rows", ",".join(kinds)] if kinds else []
-    command = [
-        "covey",
-        "anonymize",
-        typed(table),
-        *schema,
-        *counted,
-        *dropped,
-        "-o",
-        "released.csv",
-    ]
+    options = [*schema, *counted, *dropped, "-o", "released.csv"]
+    command = ["covey", "anonymize", typed(table), *options]
     console.print(Text(visible(f"  {shlex.join(command)}", lines=False)), soft_wrap=True)
     if undecided:
-        told = "(or --count-rows instead of --person, if each row is one person)"
-        console.print(Text(told))
+        console.print("(or --count-rows instead of --person, if each row is one person)")
 
 
 def _person(draft: "Draft") -> str:

@@ -88,12 +88,14 @@ class Candidate:
         usual = f"{self.median:g} each as a rule" + (
             ", nearly all as many" if self.same > (1 - _ODD) * self.values else ""
         )
-        said = [f"{self.figures}, {usual}"]
-        said += [f"its check digits are those of {self.checked}"] if self.checked else []
-        said += [f"in each of them {_listed(self.constant)} never changes"] if self.constant else []
-        said += [f"in one of them {_listed(self.varying)} changes"] if self.varying else []
-        said += [f"each lies within one of {_listed(self.within)}"] if self.within else []
-        return "; ".join(said)
+        parts = [f"{self.figures}, {usual}"]
+        parts += [f"its check digits are those of {self.checked}"] if self.checked else []
+        parts += (
+            [f"in each of them {_listed(self.constant)} never changes"] if self.constant else []
+        )
+        parts += [f"in one of them {_listed(self.varying)} changes"] if self.varying else []
+        parts += [f"each lies within one of {_listed(self.within)}"] if self.within else []
+        return "; ".join(parts)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -254,8 +256,8 @@ class Behaviour:
         tried = [f for f in self.others if f.name != who.name and f.distinct < 0.7 * values]
         fixed = {name for name, alike in self._alike(who, tried) if alike > 1 - _ODD}
         for one, other in combinations([f for f in tried if f.name in fixed], 2):
-            told = [self._alike(a.cells, [b]) for a, b in ((one, other), (other, one))]
-            if all(alike < _ALWAYS for each in told for _, alike in each):
+            pairs = [self._alike(a.cells, [b]) for a, b in ((one, other), (other, one))]
+            if all(alike < _ALWAYS for each in pairs for _, alike in each):
                 return one.name, other.name
         return ()
 

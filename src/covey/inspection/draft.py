@@ -135,14 +135,14 @@ class Draft:
 
     def declaring(self, declared: TableFormat) -> "Draft":
         """The draft with what was declared about the file, besides what was detected."""
-        said = {
+        settings = {
             name: value
             for name, value in declared.model_dump(exclude_none=True).items()
             if getattr(self.table, name) is None
         }
-        if said.get("header") is False:
-            said["names"] = tuple(draft.name for draft in self.columns)
-        return replace(self, table=self.table.model_copy(update=said))
+        if settings.get("header") is False:
+            settings["names"] = tuple(draft.name for draft in self.columns)
+        return replace(self, table=self.table.model_copy(update=settings))
 
     @property
     def summary(self) -> str:
@@ -157,8 +157,8 @@ class Draft:
 
     def _repr_html_(self) -> str:
         grid = html.table(HEAD, [draft.row() for draft in self.columns], numbers=range(4, 8))
-        told = html.element("ul", *(html.element("li", str(found)) for found in self.findings))
-        return html.snippet(f"Draft of a schema: {self.summary}", grid, told)
+        listed = html.element("ul", *(html.element("li", str(found)) for found in self.findings))
+        return html.snippet(f"Draft of a schema: {self.summary}", grid, listed)
 
 
 _HEAD_OF_FILE = (
@@ -243,16 +243,19 @@ def inspect(  # noqa: PLR0913
     if not read.frame.height:
         raise TableError("the table has no rows to inspect")
     table = read.without([one for one in read.strays if one.is_clear])  # types are those of people
-    said = {
+    columns = {
         Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifier,
         Role.INSENSITIVE: insensitive, Role.DROP: drop,
     }  # fmt: skip
-    given = _given(said, rest, table.frame.columns)
+    given = _given(columns, rest, table.frame.columns)
     files, k = _taxonomy_files(taxonomies), KAnonymity(k).k
     looked = {name: look(table, name) for name in table.frame.columns}
-    judged = {name: _judged(facts, given.get(name)) for name, facts in looked.items()}
+    judged = {
+        name: roles.Judgement(given[name], "as you say") if name in given else roles.judge(facts)
+        for name, facts in looked.items()
+    }
     left = {
-        name: judged[name].role is _IDENTIFIER
+        name: judged[name].role is Role.IDENTIFIER
         for name in looked
         if given.get(name) not in (Role.QUASI, Role.DROP) or is_of_people(name)
     }
@@ -260,8 +263,10 @@ def inspect(  # noqa: PLR0913
     if given.get(people.person or "") in (Role.QUASI, Role.DROP):
         people = replace(people, person=None)  # k cannot count it: a question
     for one in people.candidates:
-        if one.column not in given and judged[one.column].role is not _IDENTIFIER:
-            judged[one.column] = roles.Judgement(_IDENTIFIER, "it repeats like a number of people")
+        if one.column not in given and judged[one.column].role is not Role.IDENTIFIER:
+            judged[one.column] = roles.Judgement(
+                Role.IDENTIFIER, "it repeats like a number of people"
+            )
     persons = table.cells(people.person) if people.person else None
     written_days = _agreed_format(looked.values())
     drafts = [
@@ -272,9 +277,6 @@ def inspect(  # noqa: PLR0913
     draft = Draft(tuple(drafts), _declared(table), people, k, table.frame.height, found)
     draft = _with_question(_without_births(draft, looked, given), table)
     return _completed(draft, looked, persons)
-
-
-_IDENTIFIER = Role.IDENTIFIER
 
 
 def _drafted(coder: Coder, judged: roles.Judgement, taxonomy: Path | None) -> ColumnDraft:
@@ -299,8 +301,8 @@ def _without_births(draft: Draft, looked: Mapping[str, Facts], given: Mapping[st
     """
     quasi = [looked[d.name] for d in draft.columns if d.column.role is Role.QUASI]
     born = {r.column: r for r in relations.relations(quasi) if r.is_birth and r.column not in given}
-    named = any(d.column.role is _IDENTIFIER for d in draft.columns)
-    role = _IDENTIFIER if named else Role.DROP
+    named = any(d.column.role is Role.IDENTIFIER for d in draft.columns)
+    role = Role.IDENTIFIER if named else Role.DROP
     columns = tuple(
         replace(d, column=Column(role=role), reason="a date of birth, beside an age", reasons={})
         if d.name in born
@@ -359,12 +361,12 @@ def _declared(table: Table) -> TableFormat:
 
 
 def _given(
-    said: Mapping[Role, Sequence[str]], rest: str | None, names: Sequence[str]
+    columns: Mapping[Role, Sequence[str]], rest: str | None, names: Sequence[str]
 ) -> dict[str, Role]:
     """The roles that the caller decides."""
     given: dict[str, Role] = {}
-    for role, columns in said.items():
-        for name in [columns] if isinstance(columns, str) else columns:
+    for role, listed in columns.items():
+        for name in [listed] if isinstance(listed, str) else listed:
             if name not in names:
                 raise UsageError(f"the table has no column {name!r}{nearest(name, names)}")
             if given.setdefault(name, role) is not role:
@@ -374,12 +376,6 @@ def _given(
     if rest not in list(Role):
         raise UsageError(f"rest must be one of {', '.join(Role)}")
     return {name: given.get(name, Role(rest)) for name in names}
-
-
-def _judged(facts: Facts, given: Role | None) -> roles.Judgement:
-    if given is None:
-        return roles.judge(facts)
-    return roles.Judgement(given, "as you say")
 
 
 def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:

@@ -166,20 +166,22 @@ class Facts:
         return self.is_wordy and self.distinct > max(2 * FEW, 0.02 * self.present)
 
     @cached_property
+    def _spaces(self) -> float:
+        """The average number of spaces in a text; 0 if there are no texts."""
+        if self.values.dtype != pl.String or not len(self.texts):
+            return 0.0
+        return float(self.texts.str.count_matches(r"\s+").mean() or 0)  # type: ignore[arg-type]
+
+    @property
     def has_phrases(self) -> bool:
         """Whether the values have several words each."""
-        if self.values.dtype != pl.String or not len(self.texts):
-            return False
-        return float(self.texts.str.count_matches(r"\s+").mean() or 0) >= 2  # type: ignore[arg-type]
+        return self._spaces >= 2
 
     @cached_property
     def is_wordy(self) -> bool:
         """Whether the values are sentences."""
-        if self.values.dtype != pl.String or not len(self.texts):
-            return False
         length = float(self.texts.str.len_chars().mean() or 0)  # type: ignore[arg-type]
-        spaces = float(self.texts.str.count_matches(r"\s+").mean() or 0)  # type: ignore[arg-type]
-        return length > _LONG_TEXT and spaces + 1 > _MANY_WORDS
+        return length > _LONG_TEXT and self._spaces + 1 > _MANY_WORDS
 
     @cached_property
     def is_text(self) -> bool:

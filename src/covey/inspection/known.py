@@ -58,14 +58,8 @@ def _by_name(name: str, column: Column) -> KeptColumn:
 def kept_column(facts: Facts, column: Column) -> KeptColumn:
     """A column that is released as it is, judged by what can be seen of it."""
     judged = roles.judge(facts)
-    return KeptColumn(
-        facts.name,
-        column.role,
-        judged.role,
-        judged.reason,
-        _may_be_known(facts, judged.role, column.role),
-        column.confirmed,
-    )
+    known = _may_be_known(facts, judged.role, column.role)
+    return KeptColumn(facts.name, column.role, *judged, known, column.confirmed)
 
 
 def _may_be_known(facts: Facts, proposed: Role, role: Role) -> bool:

@@ -34,8 +34,10 @@ def described(
     named: dict[str, Any] = {role: _listed(names) for role, names in roles.items()}
     schema = inspect(table, **named, rest=rest, k=k or 10).schema
     # A draft proposes a k and may take each row for a person, but nobody asked for that.
-    asked = schema.require.model_copy(update={"k": None, "person": schema.require.person or None})
-    schema = schema.model_copy(update={"require": asked})
+    required = schema.require.model_copy(
+        update={"k": None, "person": schema.require.person or None}
+    )
+    schema = schema.model_copy(update={"require": required})
     for role in (Role.QUASI, Role.SENSITIVE):
         given = roles.get(role)
         for name, setting in given.items() if isinstance(given, Mapping) else ():

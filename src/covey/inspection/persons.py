@@ -269,8 +269,8 @@ def refuse_repeats(found: Evidence, requirements: Sequence[Requirement]) -> Doub
     if best is None:
         names = () if is_declared else found.doubtful
         listed = ", ".join(map(repr, names))
-        said = f"k counts rows, although values of {listed} repeat: people may have several rows"
-        return Doubts(tuple(map(_perhaps, names)), (said,) if names else ())
+        message = f"k counts rows, although values of {listed} repeat: people may have several rows"
+        return Doubts(tuple(map(_perhaps, names)), (message,) if names else ())
     if is_declared:
         counted = (
             f"k counts rows, although {best.named} like a person: a person with several rows may "

@@ -109,7 +109,7 @@ class _Keys:
         present = facts.cells.is_not_null().to_numpy()
         return cls(_hashes(facts.cells, place), present if rows is None else present & rows)
 
-    def beside(self, other: "_Keys", every: int = 1) -> tuple[Hashes, Hashes]:
+    def common(self, other: "_Keys", every: int = 1) -> tuple[Hashes, Hashes]:
         """The hashes of every n-th row in which both columns are present."""
         known = self.present[::every] & other.present[::every]
         return self.hashes[::every][known], other.hashes[::every][known]
@@ -118,12 +118,12 @@ class _Keys:
 def _determines(fine: Facts, coarse: Facts, keys: Mapping[str, _Keys]) -> Relation | None:
     """Whether the values of one column tell those of the other, with a few exceptions."""
     every = -(-len(fine.cells) // _SAMPLE) or 1
-    both = keys[fine.name], keys[coarse.name]
-    if not _tells(*both[0].beside(both[1], every)):
+    finer, coarser = keys[fine.name], keys[coarse.name]
+    if not _tells(*finer.common(coarser, every)):
         return None
-    if every > 1 and not _tells(*both[0].beside(both[1])):
+    if every > 1 and not _tells(*finer.common(coarser)):
         return None
-    equal = fine.distinct < 1.2 * coarse.distinct and _tells(*both[1].beside(both[0]))
+    equal = fine.distinct < 1.2 * coarse.distinct and _tells(*coarser.common(finer))
     if equal:
         fine, coarse = sorted((fine, coarse), key=_worth)
     return Relation(fine.name, coarse.name, equal)

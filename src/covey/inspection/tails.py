@@ -51,8 +51,8 @@ def propose(
     grid: Grid = date_grid(present, k) if is_date else number_grid(present, k)
     if not isinstance(grid, str) and np.abs(present[[0, -1]]).max() + grid >= LARGEST:
         return {}  # not every multiple of the grid can be represented exactly
-    whose = pl.int_range(len(numbers), eager=True) if persons is None else persons
-    people = pl.DataFrame({"number": numbers, "person": whose}).drop_nulls()
+    owners = pl.int_range(len(numbers), eager=True) if persons is None else persons
+    people = pl.DataFrame({"number": numbers, "person": owners}).drop_nulls()
     who = "rows" if persons is None else "people"
     return {"grid": Setting(grid, _why(grid)), **_bounds(people, present, k, grid, who)}
 
@@ -71,9 +71,9 @@ def number_grid(present: Floats, k: int) -> float:
     width = _width(present, k)
     digit = _last_digit(present)
     least = digit * (5 if width >= 25 * float(digit) else 2)
-    wanted = max(Decimal(width / _most_steps(present, k)), least, Decimal(str(SMALLEST_GRID)))
-    power = Decimal(10) ** wanted.adjusted()
-    return next(float(m * power) for m in (1, 2, 5, 10) if m * power >= wanted)
+    step = max(Decimal(width / _most_steps(present, k)), least, Decimal(str(SMALLEST_GRID)))
+    power = Decimal(10) ** step.adjusted()
+    return next(float(m * power) for m in (1, 2, 5, 10) if m * power >= step)
 
 
 def date_grid(present: Floats, k: int) -> str:

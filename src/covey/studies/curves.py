@@ -100,12 +100,12 @@ class Curve(Writable):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists, as in the JSON file, with its digits."""
-        told = rounded(self)
+        shown = rounded(self)
         return {
             "covey": version("covey"),
             "definitions": DEFINITIONS,
-            **asdict(told),
-            "points": told.frame.to_dicts(),
+            **asdict(shown),
+            "points": shown.frame.to_dicts(),
             "marks": [{**asdict(mark), "k": mark.k} for mark in MARKS],
         }
 
@@ -163,9 +163,9 @@ def curve(
     than the curve shows. Without a `seed`, one is derived from the key; it does not depend on `k`.
     """
     sizes = [k] if isinstance(k, int) else None if k is None else list(k)
-    said: dict[str, Any] = {**choices}
-    drawn = popped(said, ("key", "seed"))
-    task = prepare(wanted(frame, schema, sizes, said), ks=sizes, progress=progress, **drawn)
+    rest: dict[str, Any] = {**choices}
+    secret = popped(rest, ("key", "seed"))
+    task = prepare(requested(frame, schema, sizes, rest), ks=sizes, progress=progress, **secret)
     return task.curve(tuple(task.points(progress)))
 
 
@@ -204,8 +204,8 @@ class Task:
     def limited(self, *, to: bool) -> "Task":
         """The same, with or without that limit."""
         size = self.request.size
-        asked = (size, PersonShare(size.k, size.person)) if to else (size,)
-        return replace(self, request=replace(self.request, requirements=asked))
+        sizes = (size, PersonShare(size.k, size.person)) if to else (size,)
+        return replace(self, request=replace(self.request, requirements=sizes))
 
     @property
     def encoded(self) -> EncodedTable:
@@ -218,13 +218,13 @@ class Task:
 
     def _for(self, k: int) -> tuple[EncodedTable, Request]:
         """The table and the request for one k; the table stays as it is if k counts rows."""
-        sizes = self.request.requirements
-        asked = tuple(replace(o, k=k) for o in sizes if isinstance(o, KAnonymity | PersonShare))
-        request = replace(self.request, requirements=asked)
+        request = replace(self.request, requirements=_sizes(self.request, k))
         known = self.encoded.constraints
         if known is None:
             return self.encoded, request
-        return replace(self.encoded, constraints=constraints_of(asked, known.columns)), request
+        return replace(
+            self.encoded, constraints=constraints_of(request.requirements, known.columns)
+        ), request
 
     def _point(self, k: int, groups: Groups, seconds: float) -> Point:
         losses = measure_groups(self.encoded, groups)
@@ -247,30 +247,29 @@ class Task:
 
     def curve(self, points: Sequence[Point]) -> Curve:
         """The curve through what was found."""
-        lowest, asked = tuple(rising(points)), self.request
-        name, options = asked.method.name, dict(asked.options)
-        person = asked.size.person or None
+        lowest, request = tuple(rising(points)), self.request
+        name, options = request.method.name, dict(request.options)
+        person = request.size.person or None
         return Curve(lowest, self.encoded.rows, name, options, self.encoded.measure, person)
 
 
-def wanted(
+def requested(
     frame: Any, schema: Schema | None, ks: Sequence[int] | None, choices: Mapping[str, Any]
 ) -> TableRequest:
     """The request for the largest k, or an error if anything about it is wrong."""
     sizes = [KAnonymity(k).k for k in (KS[:1] if ks is None else ks)]
     if not sizes:
         raise UsageError("no k given for the curve")
-    said = {**choices, "k": max(sizes)}
-    if said.get("method", "covey") == "covey":
-        said = {"effort": EFFORT, **said}
-    found = TableRequest.of(frame, schema, said)
+    settings = {**choices, "k": max(sizes)}
+    if settings.get("method", "covey") == "covey":
+        settings = {"effort": EFFORT, **settings}
+    found = TableRequest.of(frame, schema, settings)
     refuse_method(found.request.method)
-    asked = [r for r in found.request.requirements if isinstance(r, KAnonymity | PersonShare)]
-    return replace(found, request=replace(found.request, requirements=tuple(asked)))
+    return replace(found, request=replace(found.request, requirements=_sizes(found.request)))
 
 
 def prepare(
-    wanted: TableRequest,
+    requested: TableRequest,
     *,
     ks: Sequence[int] | None,
     key: Key | bytes | str | Path | None = None,
@@ -279,8 +278,8 @@ def prepare(
 ) -> Task:
     """Read the table, put it in order and encode it."""
     progress("reading", 0.0)
-    schema, request = wanted.schema, wanted.request
-    read = tables.read(wanted.table, schema)
+    schema, request = requested.schema, requested.request
+    read = tables.read(requested.table, schema)
     table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     refuse_unsaid(with_dropped(table, read, schema), schema, request.requirements)
     persons = whose_rows(table, schema, request.persons)
@@ -288,19 +287,25 @@ def prepare(
     secret = Secret(Key.of(key), seed)
     people = memory.prepared(table, schema, request, secret, persons, seeded)
     encoded = people.encoded
-    whose = {name: people.selection.of(cells) for name, cells in persons.items()}
-    most = min([encoded.rows, *(cells.drop_nulls().n_unique() for cells in whose.values())])
+    owners = {name: people.selection.of(cells) for name, cells in persons.items()}
+    most = min([encoded.rows, *(cells.drop_nulls().n_unique() for cells in owners.values())])
     if _limits(request):  # whoever has most rows has at most 1/k of them
-        each = [cells.drop_nulls().value_counts(name="rows")["rows"] for cells in whose.values()]
+        each = [cells.drop_nulls().value_counts(name="rows")["rows"] for cells in owners.values()]
         most = min([most, *(encoded.rows // int(rows.max() or 1) for rows in each)])
     sizes = [k for k in KS if k <= max(most, KS[0])] if ks is None else sorted(set(ks))
-    task = Task(tuple(sizes), request, people, whose)
+    task = Task(tuple(sizes), request, people, owners)
     task.refuse_infeasible()
     return task
 
 
 def _limits(request: Request) -> bool:
-    return any(isinstance(asked, PersonShare) for asked in request.requirements)
+    return any(isinstance(each, PersonShare) for each in request.requirements)
+
+
+def _sizes(request: Request, k: int | None = None) -> tuple[KAnonymity | PersonShare, ...]:
+    """The requirements that depend on k, perhaps for another one."""
+    sizes = (r for r in request.requirements if isinstance(r, KAnonymity | PersonShare))
+    return tuple(size if k is None else replace(size, k=k) for size in sizes)
 
 
 def rising(points: Sequence[Point]) -> list[Point]:
@@ -441,7 +446,7 @@ def _risk_layers(
     limits = alt.Chart(alt.InlineData(thresholds)).encode(y="risk:Q")
     # At the left, where the risk of the smallest k is far above.
     named = limits.encode(x=alt.value(4), text="name:N")
-    told = base.transform_filter(highest).transform_filter(
+    labelled = base.transform_filter(highest).transform_filter(
         alt.FieldOneOfPredicate("k", apart(ks, 0.13))
     )
     return [
@@ -458,7 +463,7 @@ def _risk_layers(
         lines.transform_filter(highest).mark_line(color=LINE, strokeWidth=2.2),
         lines.transform_filter(~highest).mark_line(color=LINE, strokeWidth=1.6, strokeDash=[5, 3]),
         base.transform_filter(highest).mark_point(color=LINE, filled=True, opacity=1, size=34),
-        *_haloed(told.encode(text="label:N"), align="left", dx=5, dy=-9),
+        *_haloed(labelled.encode(text="label:N"), align="left", dx=5, dy=-9),
     ]
 
 
@@ -511,16 +516,16 @@ def _chosen(chosen: int | None, x: "alt.X", ks: Sequence[int] = ()) -> "list[alt
 
     if chosen is None:
         return []
-    base = alt.Chart(alt.InlineData([{"k": chosen, "told": f"k = {chosen:,}"}])).encode(x=x)
+    base = alt.Chart(alt.InlineData([{"k": chosen, "label": f"k = {chosen:,}"}])).encode(x=x)
     rule = base.mark_rule(color=INK, strokeDash=[4, 3])
     if not ks:
         return [rule]
     is_left = chosen * chosen < ks[0] * ks[-1]
-    told = base.encode(text="told:N", y=alt.value(_HEIGHT - 14))
+    label = base.encode(text="label:N", y=alt.value(_HEIGHT - 14))
     return [
         rule,
         *_haloed(
-            told,
+            label,
             fontSize=12,
             fontWeight="bold",
             align="left" if is_left else "right",

@@ -95,7 +95,7 @@ class Prices(TableDesk):
         if self._priced is None or self._priced[0] != (reading, schema):
             self._priced = None
             table = self.original(reading, schema)
-            wanted = curves.wanted(table, schema, None, {"effort": _EFFORTS[-1]})
+            wanted = curves.requested(table, schema, None, {"effort": _EFFORTS[-1]})
             task = curves.prepare(wanted, ks=None, progress=self.reporter.progress)
             self._priced = (reading, schema), task, _Examples.of(task, table)
         return self._priced[1:]

@@ -52,10 +52,10 @@ def curve(
             options = comparison.parse_options(trial.option or [])
             options |= {"method": trial.method, "class_column": trial.class_column}
             options |= {"person": person, "limit_share": trial.limit_share or None}
-            wanted = curves.wanted(table, schema, ks, options)
+            requested = curves.requested(table, schema, ks, options)
             if table is None:
-                wanted = replace(wanted, table=read(source.table, schema))
-            task = curves.prepare(wanted, ks=ks, seed=trial.seed, progress=progress)
+                requested = replace(requested, table=read(source.table, schema))
+            task = curves.prepare(requested, ks=ks, seed=trial.seed, progress=progress)
         try:
             with progress_bar() as progress:
                 finished.extend(task.points(progress))
