@@ -162,7 +162,8 @@ def _of_births(columns: Sequence[Facts]) -> list[Relation]:
         return []
     two = np.array([_ranks(ages[0]), _ranks(born[0])])
     known = np.isfinite(two).all(axis=0)
-    if known.sum() < _ENOUGH or np.corrcoef(two[:, known])[0, 1] > -_SAME_AGE:
+    differ = known.any() and (np.ptp(two[:, known], axis=1) > 0).all()  # else there is no order
+    if not differ or known.sum() < _ENOUGH or np.corrcoef(two[:, known])[0, 1] > -_SAME_AGE:
         return []
     return [Relation(ages[0].name, born[0].name, is_order=True, is_birth=True)]
 
