@@ -21,7 +21,7 @@ HE_ROWS = 500_000  # the largest n of He et al.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Source:
+class Dataset:
     """A table that figures are measured on."""
 
     origin: str  # where it comes from, for readers
@@ -30,17 +30,17 @@ class Source:
     measure: str
     class_column: str | None = None
 
-    def part(self, rows: int | None, columns: int | None) -> "Part":
+    def part(self, rows: int | None, columns: int | None) -> "Subset":
         """The first rows and the first quasi-identifiers; None means all."""
         quasi = dict(list(self.quasi.items())[:columns])
         names = [*quasi, *([self.class_column] if self.class_column else [])]
         kept = [self.class_column] if self.class_column else []
         schema = Schema.of(quasi=quasi, sensitive=kept, loss=self.measure)
-        return Part(self.frame.select(names)[:rows], schema, self.class_column)
+        return Subset(self.frame.select(names)[:rows], schema, self.class_column)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Part:
+class Subset:
     """Some rows and columns of a table, ready for a method."""
 
     frame: pl.DataFrame
@@ -69,14 +69,14 @@ class Places:
     census: Path | None = None
 
 
-class Sources:
+class Datasets:
     """The tables by name, each read on first use."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._known: dict[str, Source] = {}
+        self._known: dict[str, Dataset] = {}
 
-    def __getitem__(self, name: str) -> Source:
+    def __getitem__(self, name: str) -> Dataset:
         if name not in self._known:
             self._known[name] = _READERS[name](self._places)
         return self._known[name]
@@ -89,7 +89,7 @@ BYUN = ("age", "education-num", "workclass", "marital-status", "occupation", "ra
 WANG = ("age", "workclass", "education", "marital-status", "race", "sex")
 
 
-def _adult(places: Places, columns: Sequence[str], **settings: Any) -> Source:
+def _adult(places: Places, columns: Sequence[str], **settings: Any) -> Dataset:
     path = places.adult or adult.packaged()
     frame = adult.read(path)
     whence = (
@@ -97,7 +97,7 @@ def _adult(places: Places, columns: Sequence[str], **settings: Any) -> Source:
         else "UCI’s own file" if adult.is_original(path)
         else "the user’s file"
     )  # fmt: skip
-    return Source(
+    return Dataset(
         origin=f"UCI Adult from {whence}, {frame.height:,} rows without missing cells",
         frame=_shuffled(frame),
         quasi={name: _adult_column(name) for name in columns},
@@ -120,7 +120,7 @@ def _shuffled(frame: pl.DataFrame) -> pl.DataFrame:
 _COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = files.declared("columns.toml")
 
 
-def _he(places: Places, name: str) -> Source:
+def _he(places: Places, name: str) -> Dataset:
     """The user's own extract, or else the census, or else invented people."""
     if places.ipums is not None:
         frame = _coded(places.ipums, _COLUMNS["ipums"][name], "the IPUMS extract")
@@ -131,7 +131,7 @@ def _he(places: Places, name: str) -> Source:
     else:
         frame = (demo.sal if name == "sal" else demo.income)(HE_ROWS)
         origin = f"invented people with the columns and domain sizes of {name.upper()}"
-    return Source(
+    return Dataset(
         origin=f"{origin}, {frame.height:,} rows",
         frame=_shuffled(frame),
         # As in the paper, all values are numbers: categories by the rank of their codes.
@@ -160,7 +160,7 @@ def _coded(path: Path, columns: Mapping[str, Sequence[str]], what: str) -> pl.Da
     return pl.DataFrame(coded)
 
 
-_READERS: dict[str, Callable[[Places], Source]] = {
+_READERS: dict[str, Callable[[Places], Dataset]] = {
     "adult-8": lambda places: _adult(places, BYUN, measure="height", class_column=adult.SALARY),
     # Wang measures the loss of a category by levels.
     "adult-6": lambda places: _adult(places, WANG, measure="level"),

@@ -52,7 +52,7 @@ class Grid(NamedTuple):
     quick: tuple[int, ...]
 
 
-class Request(NamedTuple):
+class Target(NamedTuple):
     """A point: the runs of one method on one part of a table, whose mean it shows."""
 
     table: str
@@ -110,11 +110,11 @@ class Figure:
         """The x values of the points."""
         return self.grid.quick if quick else self.grid.full
 
-    def request(self, line: Line, x: int, *, quick: bool) -> Request:
+    def request(self, line: Line, x: int, *, quick: bool) -> Target:
         """The point of a line at x."""
         table = line.table or self.table
         rows = QUICK_ROWS[table] if quick else self.rows
-        return Request(
+        return Target(
             table=table,
             rows=x if self.x == "rows" else rows,
             columns=x if self.x == "columns" else self.columns,

@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Run:
+class Measurement:
     """One run of a method on one part of a table; a measure that does not apply is None."""
 
     covey: str
@@ -55,7 +55,7 @@ class Run:
         return Key(self.covey, self.data, self.method, self.k, self.seed)
 
 
-_KINDS = get_type_hints(Run)  # the types of the file's columns, by name
+_KINDS = get_type_hints(Measurement)  # the types of the file's columns, by name
 
 
 class Store:
@@ -68,13 +68,13 @@ class Store:
     def __contains__(self, key: Key) -> bool:
         return key in self._runs
 
-    def __getitem__(self, key: Key) -> Run:
+    def __getitem__(self, key: Key) -> Measurement:
         return self._runs[key]
 
     def __len__(self) -> int:
         return len(self._runs)
 
-    def add(self, run: Run) -> None:
+    def add(self, run: Measurement) -> None:
         """Store a run on disk before anything else happens."""
         with files.output_errors():
             whole = _whole(self._path)
@@ -99,7 +99,7 @@ def _whole(path: Path) -> int:
     return path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
 
 
-def _read(path: Path) -> list[Run]:
+def _read(path: Path) -> list[Measurement]:
     if not path.exists():
         return []
     try:
@@ -108,7 +108,7 @@ def _read(path: Path) -> list[Run]:
         if rows and rows[0] != [*_KINDS]:
             raise ValueError
         return [
-            Run(*(_value(*pair) for pair in zip(_KINDS.values(), row, strict=True)))
+            Measurement(*(_value(*pair) for pair in zip(_KINDS.values(), row, strict=True)))
             for row in rows[1:]
         ]
     except OSError as error:

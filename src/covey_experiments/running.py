@@ -13,10 +13,10 @@ from typing import Any
 
 import covey
 from covey.methods import STOPPED
-from covey_experiments.data import Part, Sources
-from covey_experiments.figures import QUICK_RUNS, RUNS, Figure, Line, Request
+from covey_experiments.data import Datasets, Subset
+from covey_experiments.figures import QUICK_RUNS, RUNS, Figure, Line, Target
 from covey_experiments.judging import Curve, Curves, Verdict, judge
-from covey_experiments.points import Key, Run, Store
+from covey_experiments.points import Key, Measurement, Store
 
 Progress = Callable[[str, float], None]
 
@@ -41,7 +41,7 @@ class Experiment:
     """Figures, the tables that they are measured on, and the finished runs."""
 
     def __init__(
-        self, figures: Sequence[Figure], sources: Sources, store: Store, *, quick: bool = False
+        self, figures: Sequence[Figure], sources: Datasets, store: Store, *, quick: bool = False
     ) -> None:
         self._figures = figures
         self._sources = sources
@@ -51,7 +51,7 @@ class Experiment:
 
     # ── missing runs ────────────────────────────────────────────────────────────────────────────
 
-    def missing(self) -> list[tuple[Request, int]]:
+    def missing(self) -> list[tuple[Target, int]]:
         """The runs that are not done yet, each with its seed; runs on one part are adjacent."""
         asked = dict.fromkeys(
             (figure.request(line, x, quick=self.quick), seed)
@@ -75,20 +75,20 @@ class Experiment:
     def _runs(self, line: Line) -> int:
         return 1 if line.is_steady else QUICK_RUNS if self.quick else RUNS
 
-    def _key(self, request: Request, seed: int) -> Key:
+    def _key(self, request: Target, seed: int) -> Key:
         if request.part not in self._fingerprints:
             self._fingerprints[request.part] = self._part(request).fingerprint
         data = self._fingerprints[request.part]
         return Key(version("covey"), data, request.method, request.k, seed)
 
-    def _part(self, request: Request) -> Part:
+    def _part(self, request: Target) -> Subset:
         return self._sources[request.table].part(request.rows, request.columns)
 
     # ── running ─────────────────────────────────────────────────────────────────────────────────
 
-    def run(self, missing: Sequence[tuple[Request, int]], progress: Progress = silent) -> None:
+    def run(self, missing: Sequence[tuple[Target, int]], progress: Progress = silent) -> None:
         """Do the missing runs. After an interruption, the finished runs remain."""
-        known: tuple[Request, Part] | None = None
+        known: tuple[Target, Subset] | None = None
         for done, (request, seed) in enumerate(missing):
             stage = (
                 f"{done + 1} of {len(missing)}: {request.table}, {request.method}, k = {request.k}"
@@ -129,12 +129,12 @@ class Experiment:
             left_out=tuple(x for x in figure.places(quick=self.quick) if x not in places),
         )
 
-    def _done(self, request: Request, runs: int) -> list[Run]:
+    def _done(self, request: Target, runs: int) -> list[Measurement]:
         keys = [self._key(request, seed) for seed in range(runs)]
         return [self._store[key] for key in keys if key in self._store]
 
 
-def _curve(figure: Figure, runs: dict[int, list[Run]]) -> Curve:
+def _curve(figure: Figure, runs: dict[int, list[Measurement]]) -> Curve:
     taken = {x: some for x, some in runs.items() if some}
     values = [[float(getattr(run, figure.y.measure)) for run in some] for some in taken.values()]
     return Curve(
@@ -169,11 +169,11 @@ class _Clock:
         return round(time.perf_counter() - wall, 6), round(time.process_time() - processor, 6)
 
 
-def _run(key: Key, table: str, part: Part, clock: _Clock) -> Run:
+def _run(key: Key, table: str, part: Subset, clock: _Clock) -> Measurement:
     groups = _cluster(part, key.method, key.k, key.seed, clock)
     seconds, cpu_seconds = clock.seconds()
     losses = covey.measure(part.frame, groups, part.schema, k=key.k, class_column=part.class_column)
-    return Run(
+    return Measurement(
         **key._asdict(),
         table=table,
         rows=losses.rows,
@@ -190,7 +190,7 @@ def _run(key: Key, table: str, part: Part, clock: _Clock) -> Run:
     )
 
 
-def _cluster(part: Part, method: str, k: int, seed: int, progress: Progress) -> Any:
+def _cluster(part: Subset, method: str, k: int, seed: int, progress: Progress) -> Any:
     """The groups of a method, given with its options as in `cb:restarts=8`."""
     name, *written = method.split(":")
     pairs = (option.split("=") for option in written)

@@ -29,10 +29,10 @@ from covey.errors import TableError, UsageError
 from covey.report import charts
 from covey.schema.taxonomy import from_nested
 from covey_experiments import adult, figures, judging, page, running
-from covey_experiments.data import Places, Sources
+from covey_experiments.data import Datasets, Places
 from covey_experiments.figures import EXAMPLES, FIGURES, Figure, chosen
 from covey_experiments.judging import Curve, Curves, Finding, Outcome, Verdict, judge
-from covey_experiments.points import Key, Run, Store
+from covey_experiments.points import Key, Measurement, Store
 from covey_experiments.running import Experiment
 
 CANARY = "Zq7canary19"
@@ -207,11 +207,11 @@ def test_without_a_network_one_is_told_what_to_do(
 def test_downloaded_adult_is_known_by_its_checksum(
     adult_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = Sources(Places(adult=adult_file))["adult-8"].origin
+    told = Datasets(Places(adult=adult_file))["adult-8"].origin
     assert "the user’s file" in told
     digest = hashlib.sha256(adult_file.read_bytes()).hexdigest()
     monkeypatch.setattr(adult, "SHA_256", digest)
-    assert "UCI’s own file" in Sources(Places(adult=adult_file))["adult-8"].origin
+    assert "UCI’s own file" in Datasets(Places(adult=adult_file))["adult-8"].origin
 
 
 def test_without_the_package_one_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +252,7 @@ IPUMS = {"AGE": [20, 30, 40], "SEX": [1, 2, 1], "EDUC": [1, 2, 3], "EDUCD": [101
 def test_an_extract_of_ipums_is_read(tmp_path: Path) -> None:
     path = tmp_path / "usa.csv"
     pl.DataFrame(IPUMS).write_csv(path)
-    sal, income = (Sources(Places(ipums=path))[name] for name in ("sal", "income"))
+    sal, income = (Datasets(Places(ipums=path))[name] for name in ("sal", "income"))
     assert list(sal.quasi) == list(census.SAL)
     assert list(income.quasi) == list(census.INCOME)
     assert "IPUMS" in sal.origin
@@ -273,7 +273,7 @@ def test_a_poor_extract_is_refused(change: dict[str, Any], message: str, tmp_pat
     columns = {name: cells for name, cells in (IPUMS | change).items() if cells is not None}
     pl.DataFrame(columns).write_csv(tmp_path / "usa.csv")
     with pytest.raises(TableError, match=message) as refused:
-        Sources(Places(ipums=tmp_path / "usa.csv"))["income"]
+        Datasets(Places(ipums=tmp_path / "usa.csv"))["income"]
     assert CANARY not in str(refused.value)
 
 
@@ -294,22 +294,22 @@ def test_the_census_stands_in_for_the_tables_of_the_paper(
         path = request.getfixturevalue("shared_data") / "census" / "acs2024_600k.csv.gz"
     else:
         path.write_bytes(gzip.compress(census_rows(rows).write_csv().encode()))
-    sources = Sources(Places(census=path))
+    sources = Datasets(Places(census=path))
     assert sources["sal"].frame.height == sources["income"].frame.height == rows
     assert len(sources["sal"].quasi) == len(sources["income"].quasi) == 6
 
 
 def test_a_fingerprint_is_of_cells_columns_and_trees(adult_file: Path, tmp_path: Path) -> None:
-    sources = Sources(Places(adult=adult_file))
+    sources = Datasets(Places(adult=adult_file))
     whole = sources["adult-8"].part(None, None)
-    again = Sources(Places(adult=adult_file))["adult-8"].part(ROWS, 8)
+    again = Datasets(Places(adult=adult_file))["adult-8"].part(ROWS, 8)
     assert whole.fingerprint == again.fingerprint
     others = [sources["adult-8"].part(ROWS - 1, None), sources["adult-8"].part(None, 7),
               sources["adult-6"].part(None, None)]  # fmt: skip
     changed = adult_rows(ROWS)
     changed[0, "age"] = int(changed[0, "age"]) + 1
     changed.write_csv(tmp_path / "changed.csv")
-    others.append(Sources(Places(adult=tmp_path / "changed.csv"))["adult-8"].part(None, None))
+    others.append(Datasets(Places(adult=tmp_path / "changed.csv"))["adult-8"].part(None, None))
     flat = replace(sources["adult-8"], quasi=sources["adult-8"].quasi | {"race": {"type":
                    "categorical", "taxonomy": from_nested({"*": ["Black", "Other", "White",
                    "Amer-Indian-Eskimo", "Asian-Pac-Islander"]})}})  # fmt: skip
@@ -501,7 +501,7 @@ RUNS_OF_SMALL = 2 * (1 + 3 * 2)  # two k; Mondrian once, three others twice
 
 
 def experiment(figures: list[Figure], file: Path, folder: Path) -> Experiment:
-    sources = Sources(Places(adult=file))
+    sources = Datasets(Places(adult=file))
     return Experiment(figures, sources, Store(folder / "points.csv"), quick=True)
 
 
@@ -563,7 +563,7 @@ def test_an_interrupted_run_goes_on_where_it_was_and_none_is_done_twice(
 
 def run_is_what_the_release_loses(adult_file: Path, store: Store) -> None:
     """By the pipeline itself, on the same rows in the same order."""
-    part = Sources(Places(adult=adult_file))["adult-8"].part(None, None)
+    part = Datasets(Places(adult=adult_file))["adult-8"].part(None, None)
     groups = covey.cluster(
         part.frame, part.schema, k=5, method="k-member", seed=1, class_column="salary", penalty=0
     )
@@ -578,8 +578,8 @@ def run_is_what_the_release_loses(adult_file: Path, store: Store) -> None:
     assert run.precision == pytest.approx(1 - run.total_il / (8 * ROWS))
 
 
-def run_of(seed: int, **changes: Any) -> Run:
-    plain = Run(
+def run_of(seed: int, **changes: Any) -> Measurement:
+    plain = Measurement(
         "1", "ab", "oka", 5, seed, "adult-6", 10, 2, 2, 5, 1.5, 0.1, 0.9, None, None, 0.5, 0.25
     )
     return replace(plain, **changes)

@@ -30,7 +30,7 @@ def experiment(
     try:
         from covey_experiments import adult as uci
         from covey_experiments import figures, page
-        from covey_experiments.data import Places, Sources
+        from covey_experiments.data import Datasets, Places
         from covey_experiments.points import Store
         from covey_experiments.running import Experiment
     except ModuleNotFoundError as error:
@@ -60,7 +60,7 @@ def experiment(
     if download:
         adult = uci.downloaded(output)
     places, points = Places(adult, ipums, census), Store(output / "points.csv")
-    task = Experiment(drawn, Sources(places), points, quick=quick)
+    task = Experiment(drawn, Datasets(places), points, quick=quick)
     done = [(example, example.work()) for example in worked]
     with progress_bar() as progress:
         progress("reading", 0.0)
