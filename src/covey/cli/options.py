@@ -135,11 +135,6 @@ class Original:
     table: str
     schema: Path | None = None
 
-    @property
-    def schema_file(self) -> Path:
-        """The schema's file, given or found."""
-        return schema_beside(self.table, self.schema)
-
 
 @dataclass(frozen=True)
 class BeforeAndAfter:
@@ -148,11 +143,6 @@ class BeforeAndAfter:
     original: str
     released: str
     schema: Path | None = None
-
-    @property
-    def schema_file(self) -> Path:
-        """The schema's file, given or found."""
-        return schema_beside(self.original, self.schema)
 
 
 SCHEMA_NAME = "covey.toml"

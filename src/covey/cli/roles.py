@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from covey.cli.files import read
-from covey.cli.options import Format, Original
+from covey.cli.options import Format, Original, schema_beside
 from covey.cli.terminal import say
 from covey.errors import UsageError, count, nearest
 
@@ -43,7 +43,7 @@ class GivenRoles:
         from covey.inspection.named import described
 
         if not self.are_given:
-            return None, format.schema(path := source.schema_file), [path]
+            return None, format.schema(path := schema_beside(source.table, source.schema)), [path]
         if source.schema is not None:
             raise UsageError("the schema has the roles of the columns: pass either it or them")
         table = read(source.table, declared=format.declared())

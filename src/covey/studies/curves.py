@@ -434,9 +434,7 @@ def _risk_layers(
     )
     highest = alt.FieldEqualPredicate("highest", "which")
     round_shares = charts.round_numbers(*reach)
-    base = alt.Chart(alt.InlineData(values)).encode(
-        x=x, y=y.axis(**_percents(), values=round_shares)
-    )
+    base = alt.Chart(alt.InlineData(values)).encode(x=x, y=y.axis(**_PERCENTS, values=round_shares))
     lines = base.encode(detail="which:N")
     thresholds = [
         {"risk": mark.risk, "name": f"{100 * (mark.risk or 0.0):g}{THIN_SPACE}% {mark.name}"}
@@ -475,7 +473,7 @@ def _loss_layers(
     ks = [point.k for point in curve.points]
     values = [{"k": p.k, "loss": p.loss, "label": percent(p.loss)} for p in curve.points]
     y = alt.Y("loss:Q", title="mean loss of a cell").scale(domainMin=0, nice=True)
-    base = alt.Chart(alt.InlineData(values)).encode(x=x, y=y.axis(**_percents()))
+    base = alt.Chart(alt.InlineData(values)).encode(x=x, y=y.axis(**_PERCENTS))
     # The curve never falls, so there is room on the left above a point.
     text = base.transform_filter(alt.FieldOneOfPredicate("k", apart(ks, 0.13)))
     return [
@@ -488,17 +486,14 @@ def _loss_layers(
     ]
 
 
-def _percents() -> dict[str, Any]:
-    """An upright axis of shares."""
-    return {
-        "labelExpr": f"format(datum.value * 100, '.3~g') + '{THIN_SPACE}%'",
-        "tickCount": 5,
-        "gridColor": FAINT,
-        "domain": False,
-        "ticks": False,
-        "minExtent": 46,  # so that both panels begin at the same place
-        "titlePadding": 6,
-    }
+# An upright axis of shares, in both panels from the same place.
+_PERCENTS = {
+    **charts.GRID,
+    "labelExpr": f"format(datum.value * 100, '.3~g') + '{THIN_SPACE}%'",
+    "tickCount": 5,
+    "minExtent": 46,
+    "titlePadding": 6,
+}
 
 
 def _haloed(text: "alt.Chart", ink: str = INK, **settings: Any) -> "list[alt.Chart]":

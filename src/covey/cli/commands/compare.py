@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covey.cli.files import publish, read, refuse_overwriting
-from covey.cli.options import Format, Original, RequiredBesideK, command, sizes
+from covey.cli.options import Format, Original, RequiredBesideK, command, schema_beside, sizes
 from covey.cli.progress import progress_bar
 from covey.cli.shown import show_comparison
 from covey.cli.terminal import give
@@ -38,9 +38,10 @@ def compare(
     from covey.tables import files
 
     paths = trial.output or []
-    for path in paths:
-        comparison.refuse_format(path)
-    schema = required.applied(format.schema(path := source.schema_file))
+    for place in paths:
+        comparison.refuse_format(place)
+    path = schema_beside(source.table, source.schema)
+    schema = required.applied(format.schema(path))
     ks = sizes(k) or [size for size in [schema.require.k] if size is not None]
     if not ks:
         raise UsageError("no k given: pass -k, or set k under [require] in the schema")

@@ -1,5 +1,5 @@
 from covey.cli.files import original
-from covey.cli.options import BeforeAndAfter, Format, command
+from covey.cli.options import BeforeAndAfter, Format, command, schema_beside
 from covey.cli.shown import show_losses
 from covey.cli.terminal import give_json, out, say
 
@@ -18,7 +18,7 @@ def measure(
 ) -> None:
     from covey import pipeline
 
-    schema = format.schema(tables.schema_file)
+    schema = format.schema(schema_beside(tables.original, tables.schema))
     losses = pipeline.measure(
         original(tables.original, schema, whole=queries),
         tables.released,

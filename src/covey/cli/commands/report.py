@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from covey.cli.files import original, publish, refuse_overwriting
-from covey.cli.options import AboutRelease, BeforeAndAfter, Format, Required, command
+from covey.cli.options import AboutRelease, BeforeAndAfter, Format, Required, command, schema_beside
 from covey.cli.progress import progress_bar
 from covey.cli.shown import show_headline, show_verdict
 from covey.cli.terminal import err, say
@@ -25,10 +25,11 @@ def report(
     from covey.studies import curves
     from covey.tables import files
 
-    for path in output:
-        refuse_format(path)
+    for place in output:
+        refuse_format(place)
     about = described.about()
-    schema = required.applied(format.schema(path := tables.schema_file))
+    path = schema_beside(tables.original, tables.schema)
+    schema = required.applied(format.schema(path))
     refuse_overwriting(output, tables.original, tables.released, path, schema=schema)
     with files.Drafts(*output) as outputs, progress_bar() as progress:
         source = original(tables.original, schema, whole=curve)
