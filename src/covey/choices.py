@@ -85,6 +85,7 @@ class MethodChoices(TypedDict, total=False):
     max_suppressed: float | None
     penalty: float
     evenness: float
+    reserve: int
     seed_ref: str
     penalise_leftovers: bool
     tries: int
