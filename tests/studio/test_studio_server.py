@@ -266,6 +266,7 @@ def test_its_files_are_for_nobody_else(studio: Served) -> None:
 
 
 def test_a_worker_that_is_killed_is_told_and_replaced(studio: Served) -> None:
+    with_an_upload(studio)  # the table that was named at the start is open by then
     workers = [process for process in studio.children() if is_worker(process)]
     assert workers
     for process in workers:
