@@ -429,12 +429,8 @@ def test_a_working_file_that_someone_changed_is_noticed(
 
 CHILD = """
 import sys, covey
-from covey.clustering.request import Request
-from covey.custody.ordering import Secret
-from covey.engines import local, steps
-from covey.inspection import repeating
-import {module}
-{module}.act(sys.argv[4])
+from engines import acting_on_datasets
+acting_on_datasets.act(sys.argv[4])
 schema = covey.Schema.from_toml(sys.argv[2])
 covey.anonymize(
     sys.argv[1], schema, to=sys.argv[3], k=5, person=False, part_rows=300, effort="fast",
@@ -444,7 +440,7 @@ covey.anonymize(
 MARK = "Zq7marker"
 
 
-def marked(rows: int = ROWS) -> tuple[pl.DataFrame, covey.Schema]:
+def marked(rows: int) -> tuple[pl.DataFrame, covey.Schema]:
     """People with a marker in every role."""
     place = pl.int_range(rows, eager=True).cast(pl.String)
     frame = (
@@ -486,7 +482,7 @@ STAGES = ["divide", "group", "gather", "verify"]
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_killed_run_leaves_no_cell_and_can_be_resumed(stage: str, tmp_path: Path) -> None:
-    frame, known = marked()
+    frame, known = marked(800)
     work = tmp_path / "work"
     work.mkdir()
     source = spread(frame, tmp_path / "in")
@@ -494,9 +490,8 @@ def test_a_killed_run_leaves_no_cell_and_can_be_resumed(stage: str, tmp_path: Pa
     command = [source, str(tmp_path / "schema.toml"), str(work / "out")]
 
     def run(act: str, how: str) -> subprocess.CompletedProcess[bytes]:
-        child = CHILD.format(module="engines.acting_on_datasets")
         return subprocess.run(
-            [sys.executable, "-c", child, *command, act, how],
+            [sys.executable, "-c", CHILD, *command, act, how],
             capture_output=True, timeout=120, check=False,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         )  # fmt: skip

@@ -17,7 +17,7 @@ import covey
 from covey import KAnonymity
 from covey.engines import sessions
 from engines.conftest import BRIEFLY
-from engines.test_datasets import KEY, in_order, people, released, schema, spread
+from engines.test_datasets import KEY, MARK, in_order, marked, people, released, schema, spread
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None:
@@ -216,30 +216,6 @@ def test_other_files_and_resuming_are_refused(session: Any, tmp_path: Path) -> N
 
 # ── leftovers ───────────────────────────────────────────────────────────────────────────────────
 
-MARK = "Zq7x"
-
-
-def marked() -> tuple[pl.DataFrame, covey.Schema]:
-    """People with a mark in the cells of each role."""
-    rows = 600
-    number = np.arange(rows)
-    frame = pl.DataFrame(
-        {
-            "name": [f"{MARK}-name-{row}" for row in number],
-            "town": [f"{MARK}-town-{row % 11}" for row in number],
-            "age": number * 7919 % 80 + 20,
-            "illness": [f"{MARK}-ill-{row % 5}" for row in number],
-            "ward": [f"{MARK}-ward-{row % 3}" for row in number],
-        }
-    )
-    known = covey.Schema.of(
-        quasi={"town": "categorical", "age": "numeric"},
-        sensitive=["illness"],
-        insensitive=["ward"],
-        identifier=["name"],
-    )
-    return frame, known
-
 
 def contents(folder: str | Path) -> dict[Path, bytes]:
     """What is in all files of a folder. Spark may delete some meanwhile: those hold nothing."""
@@ -256,7 +232,7 @@ def marked_in(held: dict[Path, bytes]) -> list[Path]:
 
 
 def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> None:
-    frame, known = marked()
+    frame, known = marked(600)
     source = spread(frame, tmp_path / "in")
     local = session.conf.get("spark.local.dir")
     assert Path(local).stat().st_mode & 0o077 == 0
@@ -271,7 +247,7 @@ def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> 
 
     asked: dict[str, Any] = {"k": 5, "person": False, "progress": look}
     with pytest.raises(covey.InfeasibleError):
-        on_spark(source, known, tmp_path / "none", **asked, l={"illness": 6})
+        on_spark(source, known, tmp_path / "none", **asked, l={"diagnosis": 99})
     killed = killing(tmp_path / "killed", 0)
     anonymize(source, known, tmp_path / "out", engine="spark", method=killed, **asked)
     assert seen > 10_000  # there were files, and what was in them could not be read
@@ -279,7 +255,7 @@ def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> 
     assert not marked_in(contents(local))
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "killed"}
     for path in (tmp_path / "out").iterdir():
-        assert f"{MARK}-name".encode() not in path.read_bytes()
+        assert f"{MARK}who".encode() not in path.read_bytes()
 
 
 def test_released_files_hold_no_statistics_and_no_persons(session: Any, tmp_path: Path) -> None:
