@@ -1,0 +1,37 @@
+"""What several releases together tell of people, by brute force.
+
+The attacker holds all released files, knows everybody's quasi-identifiers, and so in which class of
+a release somebody is if they are in it, and knows who is in which release.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# By person, what the release shows of them; people with the same are one class.
+Shown = Mapping[int, Any]
+
+
+def candidates(releases: Sequence[Shown]) -> dict[int, int]:
+    """For each person of the last release, how many were in the same class as they every time."""
+    return {person: len(alike(person, releases)) for person in releases[-1]}
+
+
+def alike(person: int, releases: Sequence[Shown]) -> set[int]:
+    """Who was in the same class as this person in every release that has this person."""
+    classes = [
+        {other for other in shown if shown[other] == shown[person]}
+        for shown in releases
+        if person in shown
+    ]
+    return set.intersection(*classes)
+
+
+def came_alone(releases: Sequence[Shown]) -> dict[int, int]:
+    """For each person, how many came and went with them: in the same releases, in the same classes.
+
+    The others of a class are also in another release, or are not. Whoever subtracts the sensitive
+    values of the two is left with those of these people.
+    """
+    everyone = {person for shown in releases for person in shown}
+    trace = {person: tuple(shown.get(person) for shown in releases) for person in everyone}
+    return {person: sum(trace[other] == trace[person] for other in everyone) for person in everyone}
