@@ -51,7 +51,7 @@ def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8, few: floa
         clock = _Clock()
         new = trace(people, releases, few)
         clock.tell("hashing")
-        with remember(path, new, path="new.csv", sha256="", request={}, refuse=False) as entry:
+        with remember(path, new, path="new.csv", sha256="", request={}, demand="warn") as entry:
             clock.tell("combining")
             with entry.publishing():
                 pass

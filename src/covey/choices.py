@@ -102,11 +102,17 @@ class Choices(Described, Models, MethodChoices, total=False):
 
     `require` takes requirements as objects. `keep_order` releases the rows in the input's order,
     which reveals whose row is whose to anyone who knows that order.
+
+    With `follow`, people whom the releases in the register showed together stay together, and
+    nothing is released if anyone has fewer than k candidates in all releases combined; rows of
+    people who have lost too many of their class are left out. `reserve` makes groups of k + reserve
+    rows, so that some may leave before the next release.
     """
 
     require: Requirement | Sequence[Requirement] | None
     style: Style
     keep_order: bool
+    follow: bool
 
 
 class Keywords(Choices, Writing, total=False):
@@ -140,6 +146,7 @@ class TableRequest:
         settings = popped(rest, _SETTINGS)
         roles = popped(rest, Described.__annotations__)
         models = popped(rest, Models.__annotations__)
+        releases = popped(rest, ("follow", "reserve"))
         own = options_among(method, models | (roles if schema is not None else {}))
         roles, models = (
             {name: value for name, value in given.items() if name not in own}
@@ -148,7 +155,9 @@ class TableRequest:
         table, known, notes = described_by(table, schema, roles, models.get("k"))
         options = {name: value for name, value in (rest | own).items() if value is not None}
         requirements = known.requirements(require, **models)
-        known = known.requiring(**models)
+        if releases.pop("follow", False):
+            releases["composition"] = "follow"
+        known = known.requiring(**models, **releases)
         return cls(
             table, known, Request.of(known, requirements, method, options, **settings), notes
         )

@@ -91,6 +91,7 @@ def anonymize(
         **{"part_rows": PART_ROWS, "resume": False, **parts},
     )
     _refuse_outputs(order)
+    _refuse_following(order, engine)
     with opened(checked.table, order.schema, engine) as table:
         return _released(table, order, checked.notes, Clock(progress))
 
@@ -175,6 +176,24 @@ def _refuse_outputs(order: Order) -> None:
     register = Register.of(order.to.register)
     kept = () if register is None else (register.path,)
     files.refuse_overwriting([order.to.path, *order.to.companions], [*order.inputs, *kept])
+
+
+def _refuse_following(order: Order, engine: str) -> None:
+    """Refuse to follow earlier releases where they or their people are not known."""
+    if not order.request.follows:
+        return
+    if not order.remember:
+        raise UsageError("follow needs the register: omit register=False (--no-register)")
+    if engine == "spark":
+        raise UsageError(
+            "follow is not possible on Spark: who is in which earlier release is known only under "
+            "the key, which stays on the driver. Choose the engine memory"
+        )
+    if engine != "memory":
+        raise UsageError(
+            "follow needs the whole table in memory, so that people of a class are in one part: "
+            "write one file, and choose the engine memory"
+        )
 
 
 def _released(table: OpenTable, order: Order, notes: list[str], stage: "Clock") -> Release:

@@ -163,9 +163,7 @@ class Proven:
             path=None if to.path == files.STREAM else str(to.path),
             sha256=written.output.sha256,
             request=self.report.request,
-            refuse=self.schema.require.composition == "refuse"
-            if to.refuse_composition is None
-            else to.refuse_composition,
+            demand=self._demand(to),
             replaces=to.replace,
         ) as entry:
             report = replace(self.report, output=written.output, curve=to.curve, about=to.about)
@@ -181,6 +179,13 @@ class Proven:
             with entry.publishing():
                 outputs.publish()
         return report
+
+    def _demand(self, to: Destination) -> Literal["warn", "refuse", "follow"]:
+        """What is asked of all releases combined."""
+        if to.refuse_composition:
+            return "refuse"
+        asked = self.schema.require.composition
+        return "warn" if asked == "refuse" and to.refuse_composition is False else asked
 
     def _statement(
         self, report: Report, pages: Mapping[str | Path, bytes], written: WrittenRelease

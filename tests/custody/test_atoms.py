@@ -16,7 +16,7 @@ from covey.encoding import encode
 from covey.schema import Schema
 from covey.tables import Table
 from examples import examples
-from oracles.sequences import Shown, alike, candidates
+from oracles.sequences import Shown, candidates, hopeless
 
 SCHEMA = Schema.of(
     quasi={
@@ -61,18 +61,6 @@ class World:
             groups = METHODS["covey"](table, k, seed=1, effort="fast", reserve=reserve)
             self.releases.append(dict(zip(kept, groups.labels.tolist(), strict=True)))
         return [one for one in here if one not in kept]
-
-
-def hopeless(here: Sequence[int], before: Sequence[Shown], k: int) -> set[int]:
-    """Who would have fewer than k candidates, whatever was released of those who have k."""
-    rest = dict.fromkeys(here, 0)
-    while rest:
-        few = [one for one in rest if len(alike(one, [*before, rest])) < k]
-        if not few:
-            break
-        for one in few:
-            del rest[one]
-    return {*here} - {*rest}
 
 
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(0, 2), st.integers(2, 6))

@@ -54,7 +54,7 @@ class Shelf:
         """Enter a release, compare and settle it."""
         found = trace(self.key, k)
         with registers.remember(
-            *(self.path, found), path=f"{k}.csv", sha256=str(k), request={}, refuse=False,
+            *(self.path, found), path=f"{k}.csv", sha256=str(k), request={}, demand="warn",
             **settings,
         ) as entry:  # fmt: skip
             assert entry.composition is not None
@@ -365,7 +365,7 @@ def test_a_loss_is_accepted_with_a_reason_and_remembered(name: str, shelf: Shelf
     assert loss.problems
     found = trace(shelf.key, 6)
     with registers.remember(
-        *(shelf.path, found), path="x", sha256="6", request={}, refuse=False
+        *(shelf.path, found), path="x", sha256="6", request={}, demand="warn"
     ) as entry:
         assert [told for told in entry.warnings if "restored from a backup" in told]
         with entry.publishing():

@@ -35,3 +35,15 @@ def came_alone(releases: Sequence[Shown]) -> dict[int, int]:
     everyone = {person for shown in releases for person in shown}
     trace = {person: tuple(shown.get(person) for shown in releases) for person in everyone}
     return {person: sum(trace[other] == trace[person] for other in everyone) for person in everyone}
+
+
+def hopeless(here: Sequence[int], before: Sequence[Shown], k: int) -> set[int]:
+    """Who would have fewer than k candidates, whatever was released of those who have k."""
+    rest = dict.fromkeys(here, 0)
+    while rest:
+        few = [one for one in rest if len(alike(one, [*before, rest])) < k]
+        if not few:
+            break
+        for one in few:
+            del rest[one]
+    return {*here} - {*rest}

@@ -42,11 +42,11 @@ COMMANDS = {
     "anonymize": (
         f"{FORMAT} {ROLES} --accept --accept-minimality "
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
-        "--delta --dry-run --effort --engine --formulas --json --keep-order --key --limit-share "
-        "--low-high --max-suppressed --method --no-register --objective --option --output "
-        "--part-rows --person --purpose --recipient --refine --refuse-composition --register "
-        "--replace --report --responsible --resume --schema --seed --title --value-sets -O -k -l "
-        "-o -s -t table"
+        "--delta --dry-run --effort --engine --follow --formulas --json --keep-order --key "
+        "--limit-share --low-high --max-suppressed --method --no-register --objective --option "
+        "--output --part-rows --person --purpose --recipient --refine --refuse-composition "
+        "--register --replace --report --reserve --responsible --resume --schema --seed --title "
+        "--value-sets -O -k -l -o -s -t table"
     ),
     "releases": "--accept-loss --check --json --key --register",
     "forget": "--key --register ids",

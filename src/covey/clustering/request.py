@@ -84,6 +84,8 @@ class Request(Requirements):
     style: Style = PLAIN
     keep_order: bool = False
     accepts_minimality: bool = False  # groups may change for single rows of rare values
+    reserve: int = 0  # rows beyond k in each new group, for people who will leave
+    follows: bool = False  # whether classes of earlier releases are kept together
 
     @classmethod
     def of(
@@ -116,6 +118,9 @@ class Request(Requirements):
                 f"the method {found.name!r} shows intervals only: remove render from the schema"
             )
         refuse_clashes(schema, choices.get("style", PLAIN))
+        follows = schema.require.composition == "follow"
+        if follows and (found.name != "covey" or options.get("max_suppressed")):
+            raise UsageError("follow needs the method covey, without max_suppressed")
         kept = found.keeps(options, schema.names(Role.SENSITIVE)) if found.keeps else ()
         return cls(
             requirements=(*requirements, *(one for one in kept if one not in requirements)),
@@ -124,6 +129,8 @@ class Request(Requirements):
             options=options,
             objective=objective,
             accepts_minimality=schema.require.minimality == "accept",
+            reserve=schema.require.reserve,
+            follows=follows,
             **choices,
         )
 
@@ -146,12 +153,16 @@ class Request(Requirements):
         if self.refine and self.objective is not None:
             refined.append(self.objective)
         options = dict(sorted(self.options.items()))
+        if self.reserve:
+            options["reserve"] = self.reserve
         return [self.method.name, options, self.k, self.class_column, *besides, *refined]
 
     @property
     def published(self) -> dict[str, Any]:
         """The options for a report; of a user's method, only numbers, which hold no cell values."""
-        aim = {} if self.objective is None else {"objective": self.objective}
+        aim: dict[str, Any] = {} if self.objective is None else {"objective": self.objective}
+        if self.reserve:
+            aim["reserve"] = self.reserve
         if self.method.is_own:
             return {**self.options, **aim}
         plain = bool | int | float | None
@@ -160,8 +171,12 @@ class Request(Requirements):
 
     def cluster(self, table: EncodedTable, seed: int, progress: Progress) -> Groups | Rings:
         """Form groups with the method, which sees the table without gaps."""
-        filled = table.without_gaps
-        return self.method(filled, self.k, seed=seed, progress=progress, **self.options)
+        filled, k, options = table.without_gaps, self.k, {**self.options}
+        if self.reserve and self.method.name == "covey":
+            options["reserve"] = self.reserve
+        elif self.reserve:
+            k = max(k, min(k + self.reserve, table.rows))
+        return self.method(filled, k, seed=seed, progress=progress, **options)
 
     def seen(self, schema: Schema) -> list[str]:
         """The sensitive columns to encode: those that the method must see, and those with a type.
@@ -250,7 +265,8 @@ KEYWORDS = (
     "rest", "k", "l", "t", "person", "limit_share", "drop_rows", "keep_rows", "require", "method",
     "minimality", "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column",
     "refine", "style", "keep_order", "report", "costs", "certificate", "curve", "about", "defuse",
-    "register", "refuse_composition", "replace", "part_rows", "resume", "progress",
+    "register", "refuse_composition", "follow", "reserve", "replace", "part_rows", "resume",
+    "progress",
 )  # fmt: skip
 
 

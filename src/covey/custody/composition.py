@@ -68,10 +68,14 @@ class Composition:
     delete: tuple[str, ...] = ()  # earlier releases to delete so that the new one meets its k
 
     @property
+    def has_k(self) -> bool:
+        """Whether everyone has k candidates in all releases combined."""
+        return self.fewest is None or self.fewest >= self.k
+
+    @property
     def holds(self) -> bool:
         """Whether all releases combined reveal no more than the new one alone."""
-        kept = self.fewest is None or self.fewest >= self.k
-        return kept and all(one.together <= one.alone for one in self.certain)
+        return self.has_k and all(one.together <= one.alone for one in self.certain)
 
     def warnings(self) -> tuple[str, ...]:
         """What the custodian should check before publishing this release."""

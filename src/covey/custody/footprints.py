@@ -220,9 +220,13 @@ class Tracer:
         for name in self.content:
             cells = _cells(original, rows, name)
             yield _hashes(self.key, f"cell {name}", cells, _meant(self.schema, name))
-        for name in self.who:  # a person is the same person whatever the name of the column
-            cells = _cells(original, rows, name)
-            yield _hashes(self.key, PERSON, cells, partial(_name, schema=self.schema))
+        for name in self.who:
+            yield self.people(original, rows, name)
+
+    def people(self, original: Table, rows: Longs, name: str) -> Hashes:
+        """The hashes of who these rows are by an identifier, the same whatever its name."""
+        cells = _cells(original, rows, name)
+        return _hashes(self.key, PERSON, cells, partial(_name, schema=self.schema))
 
     def part(self, released: pl.DataFrame, hashes: Iterable[Hashes]) -> FootprintPart:
         """The footprint of released rows, from the hashes of the original rows behind them."""

@@ -19,11 +19,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from covey._core.arrays import Longs
 from covey.custody import chain, stored
 from covey.custody.aead import ForgedError
 from covey.custody.chain import ACCEPTED, ENTERED, FORGOTTEN, PUBLISHED, Head, Sealer, State
 from covey.custody.composition import SEPARATE, Composition, compose
 from covey.custody.footprints import ELSEWHERE, TOO_LARGE, Footprint
+from covey.custody.hashes import Hashes
 from covey.custody.keys import Key, folder, is_shared
 from covey.custody.keys import own as own_key
 from covey.custody.stored import Stored
@@ -244,13 +248,14 @@ def remember(
     path: str | None,
     sha256: str,
     request: Mapping[str, Any],
-    refuse: bool,
+    demand: Literal["warn", "refuse", "follow"] = "warn",
     replaces: bool = False,
 ) -> Iterator[Pending | NotRemembered]:
     """Enter a release and combine it with earlier ones; remove it again unless it is published.
 
     It is entered first and compared second, so that of two simultaneous releases at least one sees
-    the other. A release without a footprint is neither entered nor compared.
+    the other. A release without a footprint is neither entered nor compared. One that follows
+    earlier ones is refused if anyone has fewer than k candidates over all of them.
     """
     if replaces and path is None:
         raise UsageError("--replace needs a file or a folder: nothing on standard output is gone")
@@ -259,10 +264,9 @@ def remember(
     if register is not None and trace is not None:
         why = _obstacle(register, trace, chosen=source is not None)
     if register is None or trace is None or why is not None:
-        if refuse:
-            raise UsageError(
-                f"--refuse-composition is not possible: {why or 'there is no register'}"
-            )
+        if demand != "warn":
+            asked = "follow" if demand == "follow" else "--refuse-composition"
+            raise UsageError(f"{asked} is not possible: {why or 'there is no register'}")
         yield NotRemembered(why)
         return
     register.refuse_removed()
@@ -271,8 +275,8 @@ def remember(
         entry = None
         try:
             entry = Pending(found, id_, trace, replaces=replaces)
-            if refuse:
-                _refuse(entry.composition, trace.incomparable)
+            if demand != "warn":
+                _refuse(entry.composition, trace.incomparable, sizes_alone=demand == "follow")
             yield entry
         finally:
             if entry is None or not entry.stays:
@@ -293,10 +297,10 @@ def _obstacle(register: Register, trace: Footprint, *, chosen: bool) -> str | No
     return None
 
 
-def _refuse(composition: Composition, incomparable: str | None) -> None:
+def _refuse(composition: Composition, incomparable: str | None, *, sizes_alone: bool) -> None:
     if incomparable is not None:
         raise UsageError(f"the release cannot be compared with earlier ones: {incomparable}")
-    if not composition.holds:
+    if not (composition.has_k if sizes_alone else composition.holds):
         raise GuaranteeError(
             f"{composition.figures()}. Nothing was written. Repeat an earlier request exactly "
             f"(it gives the same bytes) or release only new people. {composition.forgotten()}"
@@ -417,6 +421,30 @@ class OpenRegister:
         except (ForgedError, ValueError, IndexError):
             raise _damaged(["the data of an earlier release were changed"]) from None
 
+    def traces(self, people: Hashes, path: str | Path | None, *, replaces: bool) -> Longs:
+        """The class of each person in each earlier release that has any of them; -1 for no class.
+
+        A row for each person, a column for each release. With `replaces`, releases to the same
+        path are ignored.
+        """
+        with _errors():
+            again = None if path is None or not replaces else self._place(str(path))
+            bodies = {
+                (body["sha256"], body["people"]): body
+                for body in self._whole().under(self.key)
+                if body["classes"] and (again is None or body["place"] != again)
+            }
+            try:
+                found = [self._stored(body).classes_of(people) for body in bodies.values()]
+            except (ForgedError, ValueError, IndexError):
+                raise _damaged(["the data of an earlier release were changed"]) from None
+        every = np.array(found, dtype=np.int64).reshape(len(found), len(people)).T
+        return every[:, (every >= 0).any(axis=0)]
+
+    def _place(self, path: str) -> str:
+        """The path of a release, as a keyed hash."""
+        return self.key.digest("place", os.path.realpath(path).encode()).hex()
+
     def _stored(self, body: Mapping[str, Any]) -> Stored:
         cipher = stored.cipher_of(self.key, self._salt, body["id"])
         return Stored(self.database, cipher, self.key, body["id"], body)
@@ -427,11 +455,11 @@ class OpenRegister:
         self, trace: Footprint, path: str | None, sha256: str, request: dict[str, Any]
     ) -> str:
         """Enter a release before it is published; without a path, to standard output."""
-        id_, place = secrets.token_hex(4), os.path.realpath(path or "").encode()
+        id_ = secrets.token_hex(4)
         body = {
             "id": id_, "name": _printable(Path(path or "standard output").name), "sha256": sha256,
             "request": request,
-            "place": self.key.digest("place", place).hex() if path is not None else None,
+            "place": self._place(path) if path is not None else None,
             "people": trace.people.hex(), "k": trace.k, "person": trace.person,
             "rows": trace.rows, "classes": len(trace.sizes), "who": [*trace.who],
             "codes": trace.codes, "content": [*trace.content], "values": [*trace.values],

@@ -225,6 +225,24 @@ class Stored:
             found[name] = ClassValues(np.where(needed, sizes, 0), some)
         return found
 
+    def classes_of(self, people: Hashes) -> Longs:
+        """The class of each of these people, -1 for one who is not in it.
+
+        They are recognised by the person column, or else by a column that differs in every row.
+        """
+        classes = np.full(len(people), -1, dtype=np.int64)
+        for name in [self.person] if self.person is not None else self.codes:
+            every = np.arange(self.rows)
+            known = self._who(name, every)
+            order = np.argsort(known, kind="stable")
+            place = np.minimum(np.searchsorted(known, people, sorter=order), self.rows - 1)
+            row = order[place]
+            found = (known[row] == people) & (people != NOBODY)
+            if found.any():
+                classes[found] = self._class_of(every)[row[found]]
+                return classes
+        return classes
+
     def is_unrelated(self, new: Footprint) -> bool:
         """Whether the two tables have no person in common, and so do not concern each other.
 

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from covey import tables
+from covey._core.arrays import Longs
 from covey.clustering import refuse_infeasible
 from covey.clustering.objectives import LOSS
 from covey.clustering.optimum import least_loss
@@ -32,7 +33,7 @@ from covey.encoding.selection import Selection
 from covey.engines import part
 from covey.engines.part import Grouping, leaving_order
 from covey.engines.run import Measured, Order
-from covey.errors import UsageError
+from covey.errors import InfeasibleError, UsageError, count
 from covey.generalisation import Originals, View, cells_of, filled_in, with_cells
 from covey.inspection.persons import Doubts, whose_rows
 from covey.inspection.repeating import refuse_unsaid, with_dropped
@@ -82,6 +83,7 @@ class Memory:
     persons: Mapping[str, pl.Series] = field(init=False)
     people: "Prepared" = field(init=False)
     formed: Groups | Rings = field(init=False)
+    left_out: int = 0  # rows of people who could not be hidden from earlier releases
 
     def survey(self) -> Doubts:
         """Read the table."""
@@ -102,7 +104,31 @@ class Memory:
 
     def form(self) -> None:
         """Form the groups."""
-        self.formed = form_groups(self.people, self.order.request, self.progress)
+        people, following = self.people, self.order.following
+        if following is None:
+            self.formed = form_groups(people, self.order.request, self.progress)
+            return
+        assert self.read is not None
+        atoms = following.atoms(_tracer(self.order, self.read), self.read, people.selection.rows)
+        stay = Selection.where(~atoms.shrunk)
+        self.left_out = stay.total - len(stay.rows)
+        if len(stay.rows) < self.order.request.k:
+            raise InfeasibleError(
+                "nobody is left to release: so many people have left since the earlier releases "
+                "that everyone would have fewer than k candidates in all of them combined"
+            )
+        some = people.take(stay, atoms.labels)
+        self.formed = stay.back(form_groups(some, self.order.request, self.progress))
+
+    @property
+    def note(self) -> str | None:
+        """How many rows were left out because of earlier releases."""
+        if not self.left_out:
+            return None
+        return (
+            f"{count(self.left_out, 'row')} left out: so many people of their classes have left "
+            "since earlier releases that fewer than k candidates would remain"
+        )
 
     def show(self, _: Outputs | None) -> "TableDraft":
         """Generalise the groups."""
@@ -198,7 +224,7 @@ class TableDraft:
             rows,
             None if people is None else PersonCounts.of(people, self.encoded),
             {a.name: filled_in(a, self.groups) for a in self.encoded.attributes},
-            [each.note(self.origins.rows, request.k) for each in run.table.mended],
+            [*(each.note(self.origins.rows, request.k) for each in run.table.mended), run.note],
             self._alike,
         )
         return self.measured
@@ -207,9 +233,8 @@ class TableDraft:
         """Make the hashes for the register: a release holds no cell of the original."""
         read, order = self.run.read, self.run.order
         assert read is not None
-        tracer = Tracer(order.key, order.schema, order.request.size, read.frame.columns)
         shown, rows = self.released.frame, self.origins.rows
-        self.trace = tracer.footprint(read, shown, rows, alike=self._alike)
+        self.trace = _tracer(order, read).footprint(read, shown, rows, alike=self._alike)
         self.run.read = None
 
     def release(self, verdict: Verdict, report: Report, _: Outputs | None) -> Release:
@@ -229,6 +254,10 @@ class TableDraft:
             inputs=tuple(order.inputs),
         )
         return Release(verdict, report, kept)
+
+
+def _tracer(order: Order, read: Table) -> Tracer:
+    return Tracer(order.key, order.schema, order.request.size, read.frame.columns)
 
 
 def _gap(
@@ -263,6 +292,12 @@ class Prepared:
     others: pl.DataFrame  # the columns that order rows with equal quasi-identifiers
     selection: Selection  # of the input's rows
     seed: int
+
+    def take(self, some: Selection, atoms: Longs) -> "Prepared":
+        """Some of the rows, of which those of an atom stay together."""
+        rows = some.rows
+        encoded = replace(self.encoded, atoms=atoms).take(rows)
+        return Prepared(encoded, self.others[rows], self.selection.then(some), self.seed)
 
 
 def prepared(

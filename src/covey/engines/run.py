@@ -12,8 +12,10 @@ from typing import Any, Protocol, TypeGuard
 
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
+from covey.custody.following import Following
 from covey.custody.keys import Key
 from covey.custody.ordering import Secret
+from covey.custody.register import Register
 from covey.generalisation import View
 from covey.inspection.persons import Doubts
 from covey.measures.histograms import PersonCounts
@@ -42,6 +44,16 @@ class Order:
     part_rows: int
     resume: bool
     remember: bool  # whether hashes are made for a register
+
+    @property
+    def following(self) -> Following | None:
+        """The releases that this one follows; None if it follows none."""
+        if not self.request.follows:
+            return None
+        to = self.to
+        register = Register.of(None if to is None else to.register, self.key)
+        assert register is not None
+        return Following(register, None if to is None else to.path, to is not None and to.replace)
 
     @property
     def drawn_under(self) -> Key | None:

@@ -328,7 +328,8 @@ class Require(_Model):
     k: int | None = Field(default=None, strict=True, ge=2)
     person: str | Literal[False] | None = None
     limit_share: bool = Field(default=False, strict=True)  # nobody has more than 1/k of a class
-    composition: Literal["warn", "refuse"] = "warn"  # if earlier releases weaken this one
+    composition: Literal["warn", "refuse", "follow"] = "warn"  # if earlier releases weaken this one
+    reserve: int = Field(default=0, strict=True, ge=0)  # more than k rows in each new group
     minimality: Literal["refuse", "accept"] = "refuse"  # a k too small for rows of rare values
 
     @field_validator(*SENSITIVE_MODELS, check_fields=False)

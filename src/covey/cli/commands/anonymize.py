@@ -181,20 +181,28 @@ class Earlier:
     register: Path | None = None
     no_register: bool = False
     refuse_composition: bool = False
+    follow: bool = False
+    reserve: int | None = None
     replace: bool = False
+
+    def applied(self, schema: "Schema") -> "Schema":
+        """The schema with what is required of all releases together."""
+        follow = "follow" if self.follow else None
+        return schema.requiring(composition=follow, reserve=self.reserve)
 
     def writing(self, schema: "Schema", key: Path | None) -> "Writing":
         """The register, and whether a weakened release is refused.
 
         An unusable register is an error now.
         """
-        refused = self.refuse_composition or schema.require.composition == "refuse"
+        composition = schema.require.composition
+        refused = self.refuse_composition or composition == "refuse"
         if not self.no_register:
             register_at(self.register, custodian(key)).refuse_losses()
-        elif self.register is not None or refused or self.replace:
+        elif self.register is not None or refused or composition == "follow" or self.replace:
             raise UsageError(
-                "--no-register cannot be combined with --register, --replace or with refusing "
-                "composition, which need the register: omit one of them"
+                "--no-register cannot be combined with --register, --replace, --follow or with "
+                "refusing composition, which need the register: omit one of them"
             )
         return {
             "register": False if self.no_register else self.register,
@@ -249,6 +257,7 @@ def anonymize(  # noqa: PLR0913 - groups of options
     schema = required.applied(schema)
     if clustering.accept_minimality:
         schema = schema.requiring(minimality="accept")
+    schema = earlier.applied(schema)
     refuse_overwriting(
         [*output, *companions], paths.table, *described, schema=schema,
         key=clustering.key, register=earlier.register,
