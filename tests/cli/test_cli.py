@@ -409,6 +409,15 @@ def test_a_draft_is_not_overwritten_without_force(folder: Folder) -> None:
     assert tomllib.loads(printed.out)["columns"]["name"] == {"role": "identifier"}
 
 
+def test_a_draft_keeps_the_declared_uses_of_the_file_that_it_replaces(folder: Folder) -> None:
+    schema = covey.Schema.from_toml("people.toml")
+    kept, lost = "mean of age by sex", "count where shoe = 43"
+    declared = schema.with_role("shoe", "insensitive").using([kept, lost])
+    Path("people.toml").write_text(declared.to_toml(), encoding="utf-8")
+    assert folder.covey("inspect", "people.csv", "-o", "people.toml", "--force").code == 0
+    assert covey.Schema.from_toml("people.toml").uses == (kept,)
+
+
 def test_a_draft_declares_what_was_detected(folder: Folder) -> None:
     folder.write("in.csv", "a;b\n" + "1,5;?\n2,25;?\n3;x\n" * 9)
     drafted = folder.covey("inspect", "in.csv")

@@ -25,6 +25,7 @@ from covey.schema import REMOVED, Column, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
 from covey.schema.toml import Notes, written
+from covey.schema.uses import mistakes
 from covey.tables import Table
 
 HEAD = ("column", "role", "type", "shown as", "values", "missing", "unique alone", "adds", "why")
@@ -98,6 +99,7 @@ class Draft:
     k: int = 10
     rows: int = 0
     findings: tuple[Finding, ...] = ()
+    uses: tuple[str, ...] = ()  # declared by the custodian before
 
     @property
     def schema(self) -> Schema:
@@ -106,6 +108,7 @@ class Draft:
             columns={d.name: d.column for d in self.columns},
             table=self.table,
             require=Require(k=self.k, person=self.people.person),
+            uses=self.uses,
         )
 
     def to_toml(self, folder: str | Path | None = None) -> str:
@@ -143,6 +146,11 @@ class Draft:
         if settings.get("header") is False:
             settings["names"] = tuple(draft.name for draft in self.columns)
         return replace(self, table=self.table.model_copy(update=settings))
+
+    def keeping(self, uses: Sequence[str]) -> "Draft":
+        """The draft with those of these uses whose columns it releases."""
+        names = self.schema.names(Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+        return replace(self, uses=tuple(use for use in uses if not mistakes([use], names)))
 
     @property
     def summary(self) -> str:

@@ -15,7 +15,8 @@ import polars as pl
 
 from covey.measures.marginals import Marginals, marginals
 from covey.measures.rubin import Combined, combine
-from covey.measures.uses import Estimate, Use, typed_levels
+from covey.measures.uses import Estimate, estimates, scale_of, typed_levels
+from covey.schema.uses import Use
 
 _NORMAL = 1.959964
 FEWEST = 10  # rows of a value that gets figures of its own
@@ -125,7 +126,7 @@ def utility(
 ) -> Utility:
     """Compare an original with tables drawn from its release, column by column of the same types.
 
-    A use is a text such as "mean of age by sex"; `covey.measures.uses` has the grammar.
+    A use is a text such as "mean of age by sex"; `covey.schema.uses` has the grammar.
     """
     declared = [Use.of(text, original.columns) for text in uses]
     levels = typed_levels(original, FEWEST)
@@ -162,15 +163,15 @@ def _figures(
     levels: Mapping[str, list[str]],
 ) -> UseFigures:
     """The figures of a use on the original, and on all drawn tables together."""
-    truth = {one.label: one for one in use.estimates(before, levels)}
+    truth = {one.label: one for one in estimates(use, before, levels)}
     found: dict[str, list[Estimate]] = {}
     for frame in after:
-        for one in use.estimates(frame, levels):
+        for one in estimates(use, frame, levels):
             found.setdefault(one.label, []).append(one)
     whole = {label: some for label, some in found.items() if len(some) == len(after)}
     scale = before.height / after[0].height if use.kind == "count" else 1.0
     figures = [
-        _figure(truth[label], _combined(whole[label], scale), back=use.back)
+        _figure(truth[label], _combined(whole[label], scale), back=scale_of(use))
         for label in truth
         if label in whole
     ]

@@ -23,10 +23,11 @@ def utility(
     draws: int = 5,
     seed: int = 0,
 ) -> Utility:
-    """Measure what a release is good for: its joint distributions, means, and declared `uses`.
+    """Measure what a release is good for: its joint distributions, means, and declared uses.
 
-    A use is a text such as "mean of age by sex"; `covey.measures.uses` has the grammar. All of it
-    is computed on tables drawn from the release, as a recipient draws them.
+    These are the uses in the schema, and `uses` besides. A use is a text such as "mean of age by
+    sex"; `covey.schema.uses` has the grammar. All of it is computed on tables drawn from the
+    release, as a recipient draws them.
     """
     if draws < 2:
         raise UsageError("two draws or more show how much is unknown")
@@ -34,7 +35,8 @@ def utility(
     after = [_alike(frame, before) for frame in released.drawn(draws, seed)]
     if not before.height or not after[0].height:
         raise UsageError("one of the tables has no rows")
-    return of_frames(before, after, uses, seed)
+    declared = dict.fromkeys([*released.schema.uses, *uses])
+    return of_frames(before, after, [*declared], seed)
 
 
 def _original(table: Table, schema: Schema) -> pl.DataFrame:

@@ -42,6 +42,7 @@ from covey.schema.requirements import (
     SensitiveRequirement,
 )
 from covey.schema.taxonomy import Measure, Taxonomy
+from covey.schema.uses import Use, mistakes
 
 
 class Role(StrEnum):
@@ -451,6 +452,7 @@ class Schema(_Model):
     require: Require = Require()
     table: TableFormat = TableFormat()
     loss: Measure = "height"
+    uses: tuple[str, ...] = ()  # what the table is released for; `covey.schema.uses` reads them
     _file: SchemaFile | None = PrivateAttr(default=None)
 
     @property
@@ -466,6 +468,7 @@ class Schema(_Model):
         wrong = list(
             dict.fromkeys(m for requirement in required for m in requirement.misfits(self))
         )
+        wrong += mistakes(self.uses, self.names(*(role for role in Role if role not in REMOVED)))
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
@@ -585,8 +588,14 @@ class Schema(_Model):
         return self.with_role(name, self.columns[name].role, **settings)
 
     def without(self, *names: str) -> Self:
-        """The same schema without some columns, for a table that does not have them."""
-        return self._with({n: column for n, column in self.columns.items() if n not in names})
+        """The same schema without some columns and their uses, for a table without them."""
+        uses = [use for use in self.uses if {*names}.isdisjoint(Use.of(use, self.columns).names)]
+        kept = {name: column for name, column in self.columns.items() if name not in names}
+        return type(self).from_dict({**dict(self), "columns": kept, "uses": uses})
+
+    def using(self, uses: Sequence[str]) -> Self:
+        """The same schema with other declared uses."""
+        return type(self).from_dict({**dict(self), "uses": uses})
 
     def _with(self, columns: Mapping[str, Any]) -> Self:
         """The same schema with these columns, checked again."""

@@ -42,6 +42,8 @@ def written(schema: "Schema", folder: str | Path | None = None, notes: Notes | N
         document.add(tomlkit.comment(line))
     if schema.loss != type(schema).model_fields["loss"].default:
         document.add("loss", tomlkit.item(schema.loss))
+    if schema.uses:
+        document.add("uses", tomlkit.item([*schema.uses]))
     if (declared := schema.table.model_dump(exclude_none=True)) or notes.table:
         document.add("table", _section(declared, below=notes.table))
     required = schema.require.model_dump(exclude_defaults=True)
