@@ -20,7 +20,7 @@ from covey.choices import Keywords, Models, TableRequest, popped
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.clustering.request import PLAIN, Request, Requirements, required
 from covey.custody.keys import Key
-from covey.custody.ordering import People, Secret, people_as_read
+from covey.custody.ordering import KeptRows, Secret, people_as_read
 from covey.custody.register import Register
 from covey.encoding import encode
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
@@ -305,7 +305,11 @@ def measure(
 
 
 def _shown_by(
-    groups: Groups | Rings, people: People, schema: Schema, k: int | None, class_column: str | None
+    groups: Groups | Rings,
+    people: KeptRows,
+    schema: Schema,
+    k: int | None,
+    class_column: str | None,
 ) -> tuple[View, Losses]:
     """The release of these groups, and its losses."""
     kept, total = people.selection, people.selection.total

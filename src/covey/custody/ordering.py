@@ -31,24 +31,24 @@ from covey.tables import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class People:
+class KeptRows:
     """The rows that no missing-value policy drops, in the input's order."""
 
     table: Table
     selection: Selection  # of the input's rows
 
-    def take(self, some: Selection) -> "People":
+    def take(self, some: Selection) -> "KeptRows":
         """Some of the rows."""
         table = self.table.with_rows(some.of(self.table.frame), some.rows)
-        return People(table, self.selection.then(some))
+        return KeptRows(table, self.selection.then(some))
 
 
-def people_as_read(table: Table, schema: Schema) -> People:
+def people_as_read(table: Table, schema: Schema) -> KeptRows:
     """The rows that no missing-value policy drops."""
     kept = rows_to_keep(table, schema)
     if kept.is_all:
-        return People(table, kept)
-    return People(table.with_rows(kept.of(table.frame), kept.rows), kept)
+        return KeptRows(table, kept)
+    return KeptRows(table.with_rows(kept.of(table.frame), kept.rows), kept)
 
 
 # ── secrets ─────────────────────────────────────────────────────────────────────────────────────

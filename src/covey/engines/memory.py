@@ -25,7 +25,7 @@ from covey.clustering.optimum import least_loss
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.footprints import Footprint, Tracer
-from covey.custody.ordering import Content, People, Secret, people_as_read
+from covey.custody.ordering import Content, KeptRows, Secret, people_as_read
 from covey.encoding import EncodedTable, Values, encode_values
 from covey.encoding.encode import class_codes, domain_of
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
@@ -332,7 +332,7 @@ def prepared(
     return Prepared(encoded, pl.DataFrame(others), people.selection, seed)
 
 
-def refuse_too_few(people: People, request: Request) -> None:
+def refuse_too_few(people: KeptRows, request: Request) -> None:
     """Refuse a table with fewer rows than k."""
     if not people.table.frame.height:
         raise UsageError("the table has no rows to release")

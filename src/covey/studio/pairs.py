@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from covey import tables
 from covey._core.arrays import Floats, Longs
-from covey.custody.ordering import People, people_as_read
+from covey.custody.ordering import KeptRows, people_as_read
 from covey.encoding import EncodedTable, encode
 from covey.encoding.categories import members_of
 from covey.encoding.lookups import as_labels
@@ -47,7 +47,7 @@ class Pair:
         return tables.original(self.read, self.schema, *roles)
 
     @cached_property
-    def people(self) -> People:
+    def people(self) -> KeptRows:
         """The rows that no missing-value policy dropped."""
         return people_as_read(self.original, self.schema)
 
