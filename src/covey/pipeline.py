@@ -187,12 +187,7 @@ def _refuse_following(order: Order, engine: str) -> None:
     if engine == "spark":
         raise UsageError(
             "follow is not possible on Spark: who is in which earlier release is known only under "
-            "the key, which stays on the driver. Choose the engine memory"
-        )
-    if engine != "memory":
-        raise UsageError(
-            "follow needs the whole table in memory, so that people of a class are in one part: "
-            "write one file, and choose the engine memory"
+            "the key, which stays on the driver. Choose the engine local or memory"
         )
 
 

@@ -10,8 +10,9 @@ import pytest
 import covey
 from covey import GuaranteeError, InfeasibleError, Release, SchemaError, UsageError, demo
 from covey.custody import following
-from covey.custody.atoms import ALONE, Atoms
+from covey.custody.atoms import ALONE
 from covey.custody.register import Register
+from covey.encoding.groups import LEFT_OUT
 from oracles.sequences import Shown, came_alone, candidates, hopeless
 
 K = 5
@@ -60,6 +61,25 @@ def test_months_that_follow_each_other_expose_nobody(tmp_path: Path) -> None:
         table = table.with_columns(zip=pl.when(moved).then(pl.lit("10001")).otherwise("zip"))
 
 
+def test_months_in_parts_expose_nobody(tmp_path: Path) -> None:
+    """Classes of a release in one part lie in several: their rows meet again in one of them."""
+    many = demo.people(2_000).select(*QUASI, "diagnosis").with_row_index("code")
+    here = pl.Series(range(1_600))
+    for month in range(3):
+        parts: Any = {"to": f"{tmp_path}/{month}/", "engine": "local", "part_rows": 300}
+        one: Any = {"to": tmp_path / "0.csv"}
+        made = covey.anonymize(many[here], SCHEMA, k=K, follow=True, **(parts if month else one))
+        composition, rows = made.report.composition, made.report.rows
+        assert composition is not None
+        assert composition.earlier == month
+        assert month == 0 or (composition.fewest or 0) >= K
+        assert rows.released + rows.suppressed == len(here)
+        assert rows.suppressed == 0 or month == 2
+        left = here % 50 == 0 if month else here < 0
+        new = pl.Series(range(1_600 + 50 * month, 1_650 + 50 * month))
+        here = pl.concat([here.filter(~left), new])
+
+
 def test_releases_from_scratch_expose_people_and_are_refused(tmp_path: Path) -> None:
     _, first = released([*range(250)], tmp_path / "0.csv")
     scratch, second = released([*range(20, 300)], tmp_path / "1.csv", register=tmp_path / "other")
@@ -75,18 +95,18 @@ def test_what_atoms_get_wrong_the_register_refuses(
 ) -> None:
     released([*range(250)], tmp_path / "0.csv")
 
-    def wrong(self: following.Following, *places: Any) -> Atoms:
-        atoms = right(self, *places)
+    def wrong(self: following.Following, *places: Any) -> following.Together:
+        found = right(self, *places)
         if sabotage == "ignored":
-            atoms.labels[:] = ALONE
+            found.labels[:] = ALONE
         elif sabotage == "moved":
-            atoms.labels[1::10] = atoms.labels[:-1:10]
+            found.labels[1::10] = found.labels[:-1:10]
         else:
-            atoms.shrunk[:] = False
-        return atoms
+            found.labels[found.labels == LEFT_OUT] = found.labels.max()
+        return found
 
-    right = following.Following.atoms
-    monkeypatch.setattr(following.Following, "atoms", wrong)
+    right = following.Following.together
+    monkeypatch.setattr(following.Following, "together", wrong)
     with pytest.raises(GuaranteeError, match="fewer than k = 5"):
         released([*range(10, 300)], tmp_path / "1.csv", follow=True)
     assert not (tmp_path / "1.csv").exists()
@@ -130,7 +150,6 @@ def test_persons_with_several_rows_are_refused() -> None:
     [
         ({"method": "mondrian"}, "the method covey"),
         ({"max_suppressed": 0.1}, "max_suppressed"),
-        ({"to": "out/", "engine": "local"}, "one part"),
     ],
 )
 def test_what_cannot_follow_is_refused(

@@ -208,7 +208,7 @@ class Request(Requirements):
     @property
     def releases_all(self) -> bool:
         """Whether the method surely puts every row into a group."""
-        return self.method.is_own and not self.suppresses
+        return self.method.is_own and not self.suppresses and not self.follows
 
     def suppressing(self, share: float) -> "Request":
         """The same request, with this share of rows that may be suppressed."""

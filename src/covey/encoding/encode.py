@@ -48,7 +48,9 @@ class EncodedTable:
     classes: Ints | None = None  # codes of the class column, if there is one
     sensitive: Mapping[str, Coded] = field(default_factory=dict)
     constraints: Constraints | None = None  # on groups, other than their size
-    atoms: Longs | None = None  # rows with the same number stay together; -1 for a row by itself
+    atoms: Longs | None = (
+        None  # rows of an atom stay together; -1 by itself, `LEFT_OUT` in no group
+    )
 
     @property
     def intervals(self) -> list[Interval]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from covey.errors import UsageError
 
 SUPPRESSED = -1
+LEFT_OUT = -2  # among atoms: a row whose person could not be hidden from earlier releases
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
 
 from covey.clustering.progress import Progress, part_of
 from covey.clustering.request import Request
-from covey.custody.footprints import LARGEST, Tracer
+from covey.custody.following import Following, Together
+from covey.custody.footprints import LARGEST, TOO_LARGE, Tracer
+from covey.custody.hashes import Hashes
 from covey.custody.sealed import START, Appender, Spool, frames, write_frame
 from covey.encoding.groups import Groups, Rings
 from covey.engines import steps
@@ -29,6 +32,7 @@ from covey.engines.part import Grouping, Outcome
 from covey.engines.parts import InParts, task_of
 from covey.engines.run import Order
 from covey.engines.steps import (
+    ATOM,
     PART,
     Gathered,
     InputSurvey,
@@ -74,6 +78,25 @@ class LocalTable:
             yield Local(task, order, progress, self.batches, spool, tracer)
 
 
+class Router:
+    """Sends all rows of an atom to the part of its first one."""
+
+    def __init__(self, together: Together, tracer: Tracer) -> None:
+        self._together = together
+        self._hashes = f"h{len(tracer.content) + tracer.who.index(together.name)}"
+        self._parts = np.full(max(together.labels.max(initial=0), 0) + 1, -1)  # of each atom
+
+    def routed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The divided rows with their atoms, and the parts of these."""
+        atoms = self._together.of_rows(rows[self._hashes].to_numpy())
+        parts = rows[PART].to_numpy().copy()
+        known, first = np.unique(atoms, return_index=True)
+        new = (known >= 0) & (self._parts[np.maximum(known, 0)] < 0)
+        self._parts[known[new]] = parts[first[new]]
+        parts[atoms >= 0] = self._parts[atoms[atoms >= 0]]
+        return rows.with_columns(pl.Series(PART, parts), pl.Series(ATOM, atoms))
+
+
 @dataclass(eq=False, repr=False)
 class Local(InParts):
     """The passes of a release, one after another; what waits on the disk is sealed."""
@@ -104,17 +127,34 @@ class Local(InParts):
         if self.tracer is not None:
             job = replace(job, traces=len(self.tracer.content) + len(self.tracer.who))
 
+        following, together = self.order.following, None
+        if following is not None:
+            if self.tracer is None:
+                raise UsageError(f"follow is not possible: {TOO_LARGE}")
+            together = self.once("together", partial(self._together, following, self.tracer))
+
         def pass_() -> Sizes:
             for name in self.spool.names():
                 if name.startswith("rows-"):
                     self.spool.remove(name)
-            return self._spread(job, rows)
+            return self._spread(job, rows, together)
 
         cuts, self._parts = steps.final_parts(job, self.once("sizes", pass_))
         return replace(job, cuts=cuts)
 
-    def _spread(self, job: Job, rows: int) -> Sizes:
+    def _together(self, following: Following, tracer: Tracer) -> Together:
+        """Go through the input once more, and find out who stays together."""
+        hashes: dict[str, list[Hashes]] = {name: [] for name in tracer.who}
+        for batch in self._batches("encoding", self.surveyed.read):
+            _, kept = self.task.read(batch)
+            for name, found in hashes.items():
+                found.append(tracer.people(batch, kept.rows, name))
+        every = {name: np.concatenate(found) for name, found in hashes.items()}
+        return following.together(tracer, every)
+
+    def _spread(self, job: Job, rows: int, together: Together | None) -> Sizes:
         trace = None if self.tracer is None else self.tracer.hashes
+        router = None if together is None or self.tracer is None else Router(together, self.tracer)
         sizes: list[Sizes] = []
         waiting: dict[int, list[pl.DataFrame]] = {}
         held = 0
@@ -130,6 +170,8 @@ class Local(InParts):
 
             for batch in self._batches("encoding", rows):
                 divided = steps.divide(batch, job, trace)
+                if router is not None:
+                    divided = router.routed(divided)
                 sizes.append(Sizes.of(divided, job))
                 if len(sizes) > 64:
                     sizes = [total(sizes)]

@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 
 from covey import tables
-from covey._core.arrays import Longs
 from covey.clustering import refuse_infeasible
 from covey.clustering.objectives import LOSS
 from covey.clustering.optimum import least_loss
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
+from covey.custody.following import NOT_TOLD, hint, left_out_note
 from covey.custody.footprints import Footprint, Tracer
 from covey.custody.ordering import Content, KeptRows, Secret, people_as_read
 from covey.encoding import EncodedTable, Values, encode_values
@@ -33,7 +33,7 @@ from covey.encoding.selection import Selection
 from covey.engines import part
 from covey.engines.part import Grouping, leaving_order
 from covey.engines.run import Measured, Order
-from covey.errors import InfeasibleError, UsageError, count
+from covey.errors import UsageError
 from covey.generalisation import Originals, View, cells_of, filled_in, with_cells
 from covey.inspection.persons import Doubts, whose_rows
 from covey.inspection.repeating import refuse_unsaid, with_dropped
@@ -83,7 +83,6 @@ class Memory:
     persons: Mapping[str, pl.Series] = field(init=False)
     people: "Prepared" = field(init=False)
     formed: Groups | Rings = field(init=False)
-    left_out: int = 0  # rows of people who could not be hidden from earlier releases
 
     def survey(self) -> Doubts:
         """Read the table."""
@@ -109,26 +108,14 @@ class Memory:
             self.formed = form_groups(people, self.order.request, self.progress)
             return
         assert self.read is not None
-        atoms = following.atoms(_tracer(self.order, self.read), self.read, people.selection.rows)
-        stay = Selection.where(~atoms.shrunk)
-        self.left_out = stay.total - len(stay.rows)
-        if len(stay.rows) < self.order.request.k:
-            raise InfeasibleError(
-                "nobody is left to release: so many people have left since the earlier releases "
-                "that everyone would have fewer than k candidates in all of them combined"
-            )
-        some = people.take(stay, atoms.labels)
-        self.formed = stay.back(form_groups(some, self.order.request, self.progress))
-
-    @property
-    def note(self) -> str | None:
-        """How many rows were left out because of earlier releases."""
-        if not self.left_out:
-            return None
-        return (
-            f"{count(self.left_out, 'row')} left out: so many people of their classes have left "
-            "since earlier releases that fewer than k candidates would remain"
-        )
+        tracer, rows = _tracer(self.order, self.read), people.selection.rows
+        if not tracer.who:
+            raise UsageError(NOT_TOLD + hint(self.read, tracer))
+        hashes = {name: tracer.people(self.read, rows, name) for name in tracer.who}
+        together = following.together(tracer, hashes)
+        encoded = replace(people.encoded, atoms=together.of_rows(hashes[together.name]))
+        people = replace(people, encoded=encoded)
+        self.formed = form_groups(people, self.order.request, self.progress)
 
     def show(self, _: Outputs | None) -> "TableDraft":
         """Generalise the groups."""
@@ -213,6 +200,7 @@ class TableDraft:
         run, request = self.run, self.run.order.request
         read, kept = run.table.frame.height, len(run.people.selection.rows)
         rows = Rows.counted(read, kept, run.formed.suppressed)
+        left_out = left_out_note(rows.suppressed) if request.follows and rows.suppressed else None
         originals = Originals.of(self.encoded, self.groups)
         target = request.class_column
         view = View.of(self.released, self.encoded, class_column=target, originals=originals)
@@ -224,7 +212,7 @@ class TableDraft:
             rows,
             None if people is None else PersonCounts.of(people, self.encoded),
             {a.name: filled_in(a, self.groups) for a in self.encoded.attributes},
-            [*(each.note(self.origins.rows, request.k) for each in run.table.mended), run.note],
+            [*(each.note(self.origins.rows, request.k) for each in run.table.mended), left_out],
             self._alike,
         )
         return self.measured
@@ -292,12 +280,6 @@ class Prepared:
     others: pl.DataFrame  # the columns that order rows with equal quasi-identifiers
     selection: Selection  # of the input's rows
     seed: int
-
-    def take(self, some: Selection, atoms: Longs) -> "Prepared":
-        """Some of the rows, of which those of an atom stay together."""
-        rows = some.rows
-        encoded = replace(self.encoded, atoms=atoms).take(rows)
-        return Prepared(encoded, self.others[rows], self.selection.then(some), self.seed)
 
 
 def prepared(

@@ -17,7 +17,7 @@ from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.ordering import canonical_order, keyed_order
 from covey.encoding import EncodedTable, Scan
-from covey.encoding.groups import SUPPRESSED, Groups, Rings
+from covey.encoding.groups import LEFT_OUT, SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import InfeasibleError
 from covey.repair.repair import repair
@@ -35,6 +35,15 @@ def form(
     The rows are first put into an order that only the holder of the secret can reproduce. `others`
     are the columns that order rows with equal quasi-identifiers.
     """
+    if table.atoms is not None and (table.atoms == LEFT_OUT).any():
+        stay = Selection.where(table.atoms != LEFT_OUT)
+        if len(stay.rows) < request.k:
+            raise InfeasibleError(
+                "nobody is left to release: so many people have left since the earlier releases "
+                "that everyone would have fewer than k candidates in all of them combined"
+            )
+        some = form(table.take(stay.rows), others[stay.rows], request, seed, progress)
+        return _with_outcome(table, stay.back(some.groups))
     order = Selection(keyed_order(table, others, seed), table.rows)
     rest, possible, left = without_surplus(table.take(order.rows), request)
     left = large_enough(possible, left)
@@ -112,9 +121,11 @@ def chosen(
     before may have to change. So groups of all rows are formed as well, and the cheaper ones taken.
     """
     first = form(request)
-    if not (first.outcome.suppressed and request.suppresses):
+    if not (first.outcome.suppressed and (request.suppresses or request.follows)):
         return first
     repaired = settle(first) if request.relative else first
+    if request.follows:
+        return repaired
     try:
         whole = form(request.suppressing(0.0))
     except InfeasibleError:  # only without some rows do the others meet the requirements

@@ -17,6 +17,7 @@ import polars as pl
 from covey import tables
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
+from covey.custody.following import left_out_note
 from covey.custody.footprints import Footprint, FootprintPart
 from covey.encoding import Tally
 from covey.engines import part
@@ -202,7 +203,10 @@ class PartFiles(ABC):
             Rows.counted(survey.read, survey.scan.rows, suppressed),
             self.persons() if self.task.request.persons else None,
             summary.filled_in,
-            [note(*mend, cells, k) for mend, cells in sorted(summary.mended.items())],
+            [
+                *(note(*mend, cells, k) for mend, cells in sorted(summary.mended.items())),
+                left_out_note(suppressed) if self.task.request.follows and suppressed else None,
+            ],
         )
 
     def remember(self) -> None:

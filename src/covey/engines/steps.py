@@ -49,7 +49,7 @@ from covey.tables.merging import merged
 from covey.tables.strays import Suspects
 
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-PART, CLASS, HASH, ROWS = "part", "class", "\0hash", "\0rows"
+PART, CLASS, ATOM, HASH, ROWS = "part", "class", "atom", "\0hash", "\0rows"
 FEWEST_GROUPS = 50  # in a part, so that a part costs no more than the whole table would
 
 
@@ -470,6 +470,7 @@ class PartRows:
             None if target is None else numbered(carried[task.carried.index(target)]),
             sensitive,
             constraints_of(task.request.requirements, {**sensitive, **persons}),
+            rows[ATOM].to_numpy() if ATOM in rows.columns else None,
         )
         attached = [rows[name] for name in job.attached]
         mends = [rows[f"m{i}"] for i in range(len(job.mends))]
