@@ -31,6 +31,7 @@ from covey.measures.loss import RowLosses
 from covey.measures.workload import Workload, workload
 from covey.report import About, Costs, Output, Report, refuse_curve_of_others, refuse_format
 from covey.report import certificate as certificates
+from covey.report import description as descriptions
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import AlphaK, Requirement
 from covey.tables import Table, files
@@ -53,8 +54,9 @@ class Writing(TypedDict, total=False):
     Each `report` is a web page if its name ends in .html, and JSON if in .json; it shows the
     `curve` of the released rows, if given, and what the custodian says `about` the release. The
     file of `costs` is for the custodian only, so only the owner can read it. A `certificate` is
-    written beside the release, under its name and .intoto.json. Text that a spreadsheet would run
-    as a formula gets a leading apostrophe, unless `defuse` is off.
+    written beside the release, under its name and .intoto.json, and so is a `description` of its
+    columns, with .datapackage.json instead of its ending, unless that is switched off. Text that a
+    spreadsheet would run as a formula gets a leading apostrophe, unless `defuse` is off.
 
     The release is combined with all earlier ones in the `register` (the custodian's own, unless a
     path is given) and recorded there; with False, neither happens. The report says what holds for
@@ -66,6 +68,7 @@ class Writing(TypedDict, total=False):
     report: str | Path | Sequence[str | Path] | None
     costs: str | Path | None
     certificate: bool
+    description: bool
     curve: Costs | None
     about: About | None
     defuse: bool
@@ -82,6 +85,7 @@ class Destination:
     reports: tuple[str | Path, ...] = ()
     costs: str | Path | None = None
     certificate: bool = False
+    description: bool = True
     curve: Costs | None = None
     about: About | None = None
     defuse: bool = True
@@ -106,7 +110,13 @@ class Destination:
     def companions(self) -> list[str | Path]:
         """The files beside the release."""
         more = [certificates.path_for(self.path)] if self.certificate else []
-        return [*self.reports, *self.private, *more]
+        described = [] if self.described is None else [self.described]
+        return [*self.reports, *self.private, *more, *described]
+
+    @property
+    def described(self) -> Path | None:
+        """The path of the description, if there is to be one."""
+        return descriptions.path_for(self.path) if self.description else None
 
     @property
     def private(self) -> list[str | Path]:
@@ -176,6 +186,8 @@ class Proven:
             if to.certificate:
                 statement = self._statement(report, pages, written)
                 outputs[certificates.path_for(to.path)].write(statement)
+            if to.described is not None:
+                outputs[to.described].write(self._description(report, written, to))
             with entry.publishing():
                 outputs.publish()
         return report
@@ -195,6 +207,15 @@ class Proven:
             {name: one.sha256 for name, one in written.digests.items()},
             *(report, pages, self.schema, self.requirements),
             *(written.cells(certified(self.schema, self.requirements)), self.verdict),
+        )
+
+    def _description(self, report: Report, written: WrittenRelease, to: Destination) -> bytes:
+        """The description of the released columns."""
+        assert report.output is not None
+        return descriptions.description(
+            *(written.digests, report, self.schema, self.requirements),
+            written.cells(certified(self.schema, self.requirements)),
+            None if report.output.files is None else Path(to.path).name,
         )
 
 

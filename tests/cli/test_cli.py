@@ -586,7 +586,7 @@ def test_wrong_requirements_are_wrong_usage(
 
 
 def test_a_release_keeps_what_the_options_ask_or_is_not_made(judged: Folder) -> None:
-    kept = ["anonymize", "r.csv", "-s", "s.toml", "-o", "out.csv"]
+    kept = ["anonymize", "r.csv", "-s", "s.toml", "-o", "out.csv", "--no-description"]
     assert judged.covey(*kept, "-k", 3, "-l", "number=3", "-t", "word=0").code == 0
     (judged.path / "out.csv").unlink()
     ran = judged.covey(*kept, "-k", 3, "-l", "number=4")

@@ -534,6 +534,7 @@ def test_what_the_certificate_says_is_not_said_twice(folder: Path, more: list[ob
 def test_without_certificate_the_schema_is_needed(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    (folder / "out.datapackage.json").unlink(missing_ok=True)
     assert verify(folder / "out.csv") == 2
     assert "--schema" in capfd.readouterr().err
 

@@ -264,9 +264,9 @@ KEYWORDS = (
     "source", "schema", "to", "engine", "quasi", "sensitive", "identifier", "insensitive", "drop",
     "rest", "k", "l", "t", "person", "limit_share", "drop_rows", "keep_rows", "require", "method",
     "minimality", "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column",
-    "refine", "style", "keep_order", "report", "costs", "certificate", "curve", "about", "defuse",
-    "register", "refuse_composition", "follow", "reserve", "replace", "part_rows", "resume",
-    "progress",
+    "refine", "style", "keep_order", "report", "costs", "certificate", "description", "curve",
+    "about", "defuse", "register", "refuse_composition", "follow", "reserve", "replace",
+    "part_rows", "resume", "progress",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from covey._core.arrays import Floats
 from covey.errors import TableError, UsageError, nearest
 from covey.generalisation.classes import ReleasedClasses, index_of_rows, written_cells
 from covey.reading.columns import CoarseColumn, CoarseLabels, CoarseNumbers
+from covey.reading.description import Described
 from covey.reading.guess import guessed
 from covey.schema import ColumnType, Schema
 from covey.tables import Table, formulas
@@ -42,6 +43,9 @@ def read_release(source: Any, *, schema: Schema | None = None) -> "ReleasedTable
     forms of their cells; `ReleasedTable.doubts` says what that leaves open.
     """
     doubts: list[str] = []
+    described = Described.beside(source) if schema is None else None
+    if described is not None:
+        schema, doubts = described.schema, described.doubts(source)
     if schema is None:
         table, schema, doubts = guessed(tables.read(source))
     else:

@@ -3,6 +3,7 @@
 It is counted batch by batch, and adds up in any order.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from covey.measures.singling import Tries
 from covey.schema import Role, Schema
 from covey.schema.labels import NONE_ALIKE, LookAlikes, look_alikes
 from covey.tables import Table
+from covey.tables.csv_files import Dialect
 
 NOBODY: Mapping[str, pl.Series] = {}  # of whom it is known which rows are theirs
 _LABEL, _ROWS = "label", "rows"
@@ -51,6 +53,7 @@ class Carried:
     tries: Tries  # what knowing them is good for
     labels: Mapping[str, Labels]  # of sensitive columns with text
     some: Table  # rows that show what kind of columns these are
+    types: Mapping[str, str]  # of all released columns, in their order; as Table Schema names them
 
     @classmethod
     def of(
@@ -71,7 +74,8 @@ class Carried:
             owners=next(iter(owners.values()), None),
         )
         labels = {name: Labels.of(released.cells(name)) for name in named}
-        return cls(tries, labels, released.with_frame(sample(released.frame, schema)))
+        types = {name: _type_of(released.cells(name), released.dialect) for name in present}
+        return cls(tries, labels, released.with_frame(sample(released.frame, schema)), types)
 
     def __add__(self, other: "Carried") -> "Carried":
         both = pl.concat([self.some.frame, other.some.frame], how="vertical_relaxed")
@@ -80,6 +84,7 @@ class Carried:
             self.tries + other.tries,
             {name: own + other.labels[name] for name, own in self.labels.items()},
             self.some.with_frame(some),
+            {name: _common(kind, other.types[name]) for name, kind in self.types.items()},
         )
 
 
@@ -87,3 +92,37 @@ def _shown_as(name: str, present: Sequence[str]) -> list[str]:
     """The released columns of a quasi-identifier."""
     ends = [f"{name}_low", f"{name}_high"]
     return [name] if name in present else [end for end in ends if end in present]
+
+
+_NUMBERS = ("integer", "number")
+_FIRST = 1_000  # cells, which nearly always show that a column is no number
+
+
+def _type_of(cells: pl.Series, dialect: Dialect) -> str:
+    """The type of a column: "any" if all cells are missing."""
+    dtype = cells.dtype
+    if cells.null_count() == len(cells):
+        return "any"
+    if dtype == pl.Boolean:
+        return "boolean"
+    if dtype.is_temporal():
+        return "date" if dtype == pl.Date else "time" if dtype == pl.Time else "datetime"
+    if dtype == pl.String:
+        texts = cells.drop_nulls()
+        if not all(_are_numbers(part, dialect) for part in (texts.head(_FIRST), texts)):
+            return "string"
+        return "integer" if texts.str.contains("^-?[0-9]+$").all() else "number"
+    return "integer" if dtype.is_integer() else "number"
+
+
+def _are_numbers(texts: pl.Series, dialect: Dialect) -> bool:
+    """Whether all are plain numbers, without units, signs of thousands and leading zeros."""
+    sign = re.escape(dialect.decimal)
+    return bool(texts.str.contains(rf"^-?(0|[1-9][0-9]*)({sign}[0-9]+)?$").all())
+
+
+def _common(one: str, other: str) -> str:
+    """The type of cells of both types."""
+    if "any" in (one, other):
+        return other if one == "any" else one
+    return one if one == other else "number" if {one, other} <= {*_NUMBERS} else "string"

@@ -69,13 +69,13 @@ def statement(
     predicate = {
         "verifier": {"name": "covey", "version": report.version},
         "date": report.date,
-        "asked": [_requirement(one, released, schema) for one in requirements],
+        "asked": [required(one, released, schema) for one in requirements],
         "found": findings(verdict),
         "rows": {name: rows[name] for name in ("released", "suppressed", "dropped")},
         "method": {"name": report.method, "options": report.options},
         "key": report.key,
         "table": {"format": report.output.format, **report.output.written},
-        "columns": _columns(schema, released),
+        "columns": columns_to_judge_by(schema, released),
     }
     whole = {
         "_type": STATEMENT,
@@ -139,7 +139,7 @@ def _with_names_once(subjects: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _requirement(one: Requirement, released: Table, schema: Schema) -> dict[str, Any]:
+def required(one: Requirement, released: Table, schema: Schema) -> dict[str, Any]:
     """A requirement by its parameters; of listed values, only those that the release shows."""
     parameters = {"model": one.option, **asdict(one)}
     if isinstance(one, AlphaK) and one.values is not None:
@@ -149,7 +149,8 @@ def _requirement(one: Requirement, released: Table, schema: Schema) -> dict[str,
     return parameters
 
 
-def _columns(schema: Schema, released: Table) -> dict[str, dict[str, Any]]:
+def columns_to_judge_by(schema: Schema, released: Table) -> dict[str, dict[str, Any]]:
+    """The settings of each column that matter to the verifier."""
     columns = settings_to_judge_by(schema)
     for name in schema.names(Role.SENSITIVE):
         match schema.columns[name].taxonomy:

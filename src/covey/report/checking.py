@@ -92,15 +92,11 @@ class _Predicate(_Claim):
 
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
-        return tuple(map(_requirement, self.asked))
+        return tuple(map(claimed_requirement, self.asked))
 
     @cached_property
     def schema_to_judge_by(self) -> Schema:
-        columns = {name: _known(Column, settings) for name, settings in self.columns.items()}
-        for settings in columns.values():
-            if "taxonomy" in settings:
-                settings["taxonomy"] = _taxonomy(settings["taxonomy"])
-        return Schema.from_dict({"columns": columns, "table": self.dialect | {"header": True}})
+        return claimed_schema(self.columns, self.dialect)
 
     @property
     def dialect(self) -> dict[str, Any]:
@@ -129,9 +125,9 @@ class _Statement(_Claim):
 
 def read(path: str | Path) -> _Statement:
     """Read a certificate and check the form of everything that covey uses."""
-    data = _read_file(path, "the certificate")
+    data = read_file(path, "the certificate")
     try:
-        found = _Statement.model_validate(_json(data))
+        found = _Statement.model_validate(strict_json(data))
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"])) or "_type"
         raise UsageError(f"this is not a certificate by covey: see {place!r}") from None
@@ -148,7 +144,8 @@ def read(path: str | Path) -> _Statement:
     return found
 
 
-def _read_file(path: str | Path, what: str) -> bytes:
+def read_file(path: str | Path, what: str) -> bytes:
+    """The bytes of a small file that others may have made."""
     try:
         if Path(path).exists() and not Path(path).is_file():  # covey would wait for a pipe
             raise UsageError(f"{what} is a folder or a device, not a file")
@@ -165,7 +162,7 @@ def _read_file(path: str | Path, what: str) -> bytes:
     return data
 
 
-def _json(data: bytes) -> Any:
+def strict_json(data: bytes) -> Any:
     """Parse strict JSON: no duplicate names, no NaN, no infinite or huge numbers."""
     return json.loads(
         data,
@@ -195,7 +192,8 @@ def _whole(written: str) -> int:
     return int(written)
 
 
-def _requirement(claim: Mapping[str, Any]) -> Requirement:
+def claimed_requirement(claim: Mapping[str, Any]) -> Requirement:
+    """A requirement by its parameters."""
     kind = MODELS.get(str(claim.get("model")))
     if kind is None:
         raise UsageError("unknown privacy model")
@@ -207,6 +205,16 @@ def _requirement(claim: Mapping[str, Any]) -> Requirement:
             raise UsageError("impossible number of listed values")
         known["values"] = (*values, *(f"\0{number}" for number in range(len(values), listed)))
     return kind(**known)
+
+
+def claimed_schema(columns: Mapping[str, Mapping[str, Any]], dialect: Mapping[str, Any]) -> Schema:
+    """The schema of a release, by the settings of its columns and of its format."""
+    known = {name: _known(Column, settings) for name, settings in columns.items()}
+    for settings in known.values():
+        if "taxonomy" in settings:
+            settings["taxonomy"] = _taxonomy(settings["taxonomy"])
+    form = _known(TableFormat, dialect) | {"header": True}
+    return Schema.from_dict({"columns": known, "table": form})
 
 
 def _known(model: type[BaseModel], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -351,7 +359,7 @@ def _check_companion(
     if given is None and not (plain and _is_file(path)):
         notes.unchecked.append(f"the {subject.role} {name!r} is not beside the certificate")
         return
-    data = _read_file(path, f"the {subject.role}")
+    data = read_file(path, f"the {subject.role}")
     if sha256(data) != subject.digest.sha256:
         notes.differences.append(_differs(f"the {subject.role} {name!r}"))
     elif subject.role == "schema":

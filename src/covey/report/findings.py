@@ -16,6 +16,7 @@ from covey.measures.loss import Losses
 from covey.measures.resolution import resolutions
 from covey.report import caveats
 from covey.report.carried import Carried
+from covey.report.fields import fields_of
 from covey.report.headline import Clause
 from covey.report.report import LIMITS, Report, Rows
 from covey.report.sample import sample
@@ -66,6 +67,7 @@ class Findings:
         if self.made is not None:
             making = caveats.of_making(self.made, least=least)
             warnings = (*self.made.doubts, *making, *warnings)
+        shown = resolutions(self.view)
         return Report(
             version=version("covey"),
             date=datetime.now(UTC).date().isoformat(),
@@ -76,7 +78,8 @@ class Findings:
             warnings=warnings,
             seconds=seconds,
             distributions=distributions(self.view, self.required.k, persons=self.persons),
-            shown=resolutions(self.view),
+            shown=shown,
+            fields=fields_of(self.view, self.carried, self.schema, shown),
             outside=SingledOut.of(
                 *(self.carried, self.schema, self.required.k), alike=self.verdict.alike
             ),

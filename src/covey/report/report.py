@@ -15,6 +15,7 @@ from covey.measures.histograms import ClassSizes, Distribution
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.measures.resolution import Resolution
 from covey.report.about import About
+from covey.report.fields import Field
 from covey.report.headline import Clause, Headline
 from covey.report.sample import Sample
 from covey.report.singled import SingledOut
@@ -132,6 +133,7 @@ class Report(Writable):
     limits: str = LIMITS
     counted: Counted | None = None  # None if it is unknown how many people there are
     clauses: tuple[Clause, ...] = ()  # what limits the promise, beside what the verdict says
+    fields: tuple[Field, ...] = ()  # what each released column is, for a description of the release
     composition: Composition | None = None  # None if earlier releases were not checked
 
     def composed(self, found: Composition | None, warnings: tuple[str, ...]) -> "Report":

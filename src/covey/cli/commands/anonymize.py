@@ -32,6 +32,7 @@ class Beside(AboutRelease):
     curve: bool = False
     costs: Path | None = None
     certificate: bool = False
+    no_description: bool = False
     as_json: bool = False
 
     def curve_of(
@@ -61,6 +62,7 @@ class Beside(AboutRelease):
             "report": self.report or [],
             "costs": self.costs,
             "certificate": self.certificate,
+            "description": not self.no_description,
             "about": self.about(),
         }
 

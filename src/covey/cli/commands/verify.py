@@ -2,14 +2,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covey.cli.files import opened
-from covey.cli.options import Format, Required, command, schema_beside
+from covey.cli.options import Format, Required, command, found_beside, schema_beside
 from covey.cli.roles import GivenRoles
 from covey.cli.shown import show_achieved, show_risks, show_verdict
 from covey.cli.terminal import give_json, out, say
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from covey.reading.description import Described
     from covey.schema import Schema, TableFormat
+    from covey.schema.requirements import Requirement
     from covey.verification import Verdict
 
 
@@ -32,17 +36,23 @@ def verify(  # noqa: PLR0913 - groups of options
         return
     from covey import verification
 
+    requirements: Sequence[Requirement] | None = None  # those of the schema
     if roles.are_given and schema is not None:
         raise UsageError("the schema has the roles of the columns: pass either it or them")
     if roles.are_given:
         source = opened(table, declared=format.declared())
         settings = required.applied(roles.of_release(source.names))
     else:
-        settings = required.applied(format.schema(schema_beside(table, schema)))
+        described = None if schema or found_beside(table) else _described(table)
+        if described is None:
+            settings = required.applied(format.schema(schema_beside(table, schema)))
+        else:
+            settings = required.applied(described.schema)
+            requirements = described.requirements if required == Required() else None
         source = opened(table, settings, declared=_of_release(settings, format))
     if required.person is not None and settings.require.k is None:
         raise UsageError("--person counts persons for k: pass -k too")
-    verdict = verification.verify(source, settings)
+    verdict = verification.verify(source, settings, require=requirements)
     if population is not None:
         from covey.verification.population import population_risks
 
@@ -52,6 +62,19 @@ def verify(  # noqa: PLR0913 - groups of options
     else:
         _show(verdict)
     verdict.raise_if_broken()
+
+
+def _described(table: str) -> "Described | None":
+    """What the description beside a release says, if there is one."""
+    from covey.reading.description import Described
+
+    found = Described.beside(table)
+    if found is None:
+        return None
+    say("using the description beside the release")
+    for doubt in found.doubts(table):
+        say(f"note: {doubt}")
+    return found
 
 
 def _of_release(schema: "Schema", format: Format) -> "TableFormat":

@@ -1,0 +1,69 @@
+"""What the description beside a release says of it.
+
+Others may have made it. So it is read strictly, by the code that reads certificates, and it leads
+to no other file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from covey.errors import UsageError
+from covey.report.checking import claimed_requirement, claimed_schema, read_file, strict_json
+from covey.report.description import path_for
+from covey.schema import Schema
+from covey.schema.requirements import Requirement
+from covey.tables import sources
+from covey.tables.digests import digests
+
+
+class _Covey(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", hide_input_in_errors=True)
+
+    asked: list[dict[str, Any]]
+    table: dict[str, Any]
+    columns: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A release by its description."""
+
+    schema: Schema
+    requirements: tuple[Requirement, ...]
+    hashes: Mapping[str, str]  # of its files, by their names
+
+    @classmethod
+    def beside(cls, source: Any) -> "Described | None":
+        """What lies beside a release; None if it is no file, or has no description."""
+        if not isinstance(source, str | Path) or sources.is_address(str(source)):
+            return None
+        path = path_for(sources.of(str(source)).place)
+        return cls.read(path) if path is not None and path.is_file() else None
+
+    @classmethod
+    def read(cls, path: Path) -> "Described":
+        """Read a description, and check the form of everything that covey uses."""
+        try:
+            package = strict_json(read_file(path, "the description"))
+            found = _Covey.model_validate(package["covey"])
+            hashes = {
+                Path(str(one["path"])).name: str(one["hash"]).removeprefix("sha256:")
+                for one in package["resources"]
+            }
+            requirements = tuple(map(claimed_requirement, found.asked))
+            return cls(claimed_schema(found.columns, found.table), requirements, hashes)
+        except (ValidationError, UsageError, ValueError, TypeError, LookupError, RecursionError):
+            raise UsageError(
+                f"{path.name} is not a description by covey: remove or replace it"
+            ) from None
+
+    def doubts(self, source: str | Path) -> list[str]:
+        """How the files differ from those that it describes."""
+        found = {name: digest.sha256 for name, digest in digests(source).items()}
+        if found == self.hashes:
+            return []
+        return ["this is not the file that its description is of: it may have been changed"]
