@@ -122,11 +122,14 @@ def entries() -> list[Any]:
 def test_who_comes_alone_stands_out_by_sensitive_values(tmp_path: Path) -> None:
     """What remains: nobody is found by classes, but values that are new in a class are."""
     _, first = released([*range(250)], tmp_path / "0.csv")
-    _, second = released([*range(253)], tmp_path / "1.csv", follow=True)
+    made, second = released([*range(253)], tmp_path / "1.csv", follow=True)
     assert min(candidates([first, second]).values()) >= K
     alone = came_alone([first, second])
     assert min(alone[one] for one in range(250)) >= K
-    assert min(alone[one] for one in range(250, 253)) < K
+    assert all(alone[one] < K for one in range(250, 253))
+    assert made.report.composition is not None
+    assert made.report.composition.apart == pytest.approx(3 / 253)
+    assert any("k = 5 new ones" in warning for warning in made.report.warnings)
 
 
 # ── what cannot be followed ─────────────────────────────────────────────────────────────────────

@@ -64,6 +64,9 @@ class Composition:
     fewest: int | None = None  # candidates; None if no one is shared
     below_k: float = 0.0  # people with fewer than k candidates
     alone: float = 0.0  # people with one candidate
+    # People with fewer than k others of the same releases and classes, if there are sensitive
+    # values: what a class shows more or less than before may be theirs.
+    apart: float = 0.0
     certain: tuple[Certain, ...] = ()
     delete: tuple[str, ...] = ()  # earlier releases to delete so that the new one meets its k
 
@@ -79,8 +82,15 @@ class Composition:
 
     def warnings(self) -> tuple[str, ...]:
         """What the custodian should check before publishing this release."""
-        found = () if self.holds else (f"{self.figures()}. {self.remedy()}",)
-        return (*found, f"{self.unknown()}. {SEPARATE}") if self.incomparable else found
+        found = [] if self.holds else [f"{self.figures()}. {self.remedy()}"]
+        if self.has_k and self.apart:
+            found.append(
+                f"{percent(self.apart)} of the people came into the classes of others with fewer "
+                f"than k = {self.k:,} new ones: who compares a class before and after may find "
+                "their sensitive values. If others may know who is new, release new people by "
+                "themselves"
+            )
+        return (*found, f"{self.unknown()}. {SEPARATE}") if self.incomparable else (*found,)
 
     def summary(self) -> str:
         """How many earlier releases were compared with this one; nothing if there are none."""
@@ -176,6 +186,7 @@ def compose(
         fewest=int(left.candidates[_somebody(new)].min()),
         below_k=share(left.candidates < k),
         alone=share(left.candidates == 1),
+        apart=share(_same_trace(new, layers) < k) if new.values else 0.0,
         certain=tuple(
             Certain(column, alone=share(alone == 1), together=share((alone == 1) | (both == 1)))
             for column, (alone, both) in left.values.items()
@@ -334,6 +345,12 @@ def candidates(classes: Longs, layers: Sequence[Longs], persons: Longs | None) -
         inside = mine[rows]
         found[rows[inside]] = _people(cells, None if persons is None else persons[rows])[inside]
     return found
+
+
+def _same_trace(new: Footprint, layers: Sequence[_Layer]) -> Longs:
+    """For each row, count the people who are in the same releases and in the same classes there."""
+    labels = [new.classes, *(layer.classes for layer in layers)]
+    return _people(_cells(labels, new.rows), new.persons)
 
 
 def _present(classes: Longs, mine: _Mask, layers: Sequence[Longs]) -> _Mask:
