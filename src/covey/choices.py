@@ -20,7 +20,7 @@ from covey.schema import Schema
 from covey.schema.requirements import Requirement
 
 
-class Described(TypedDict, total=False):
+class GivenColumns(TypedDict, total=False):
     """The columns by name, instead of a schema, and rows that are no people.
 
     `quasi` may be known to others and are generalised, `sensitive` and `insensitive` are kept, all
@@ -97,7 +97,7 @@ class MethodChoices(TypedDict, total=False):
     iterations: int
 
 
-class Choices(Described, Models, MethodChoices, total=False):
+class Choices(GivenColumns, Models, MethodChoices, total=False):
     """All about the released rows.
 
     `require` takes requirements as objects. `keep_order` releases the rows in the input's order,
@@ -144,7 +144,7 @@ class TableRequest:
         rest = dict(choices)
         method, require = rest.pop("method", "covey"), rest.pop("require", None)
         settings = popped(rest, _SETTINGS)
-        roles = popped(rest, Described.__annotations__)
+        roles = popped(rest, GivenColumns.__annotations__)
         models = popped(rest, Models.__annotations__)
         releases = popped(rest, ("follow", "reserve"))
         own = options_among(method, models | (roles if schema is not None else {}))

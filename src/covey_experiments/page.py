@@ -80,7 +80,7 @@ def summary(drawn: Iterable[Drawn]) -> pl.DataFrame:
 def _chart(drawn: Drawn, *, titled: bool) -> "alt.LayerChart":
     figure = drawn.figure
     points = [
-        charts.Point(label, x, y, least, most)
+        charts.ChartPoint(label, x, y, least, most)
         for label, curve in drawn.curves.items()
         for x, y, least, most in zip(curve.x, curve.y, curve.least, curve.most, strict=True)
     ]

@@ -826,7 +826,7 @@ def test_on_light_pages_lines_are_shown_as_they_are_drawn() -> None:
 
 
 def test_every_colour_of_the_lines_is_known_to_the_style() -> None:
-    points = [charts.Point(line, x, x, x, x + 1.0) for line in "abcdef" for x in (1.0, 2.0)]
+    points = [charts.ChartPoint(line, x, x, x, x + 1.0) for line in "abcdef" for x in (1.0, 2.0)]
     drawn = charts.lines(points, names="abcdef", x_title="k", y_title="loss",
                          background="transparent")  # fmt: skip
     style = files("covey").joinpath("page.css").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from command_line import Folder
 from covey.demo import people
 from covey.errors import UsageError
 from covey.reading import read_release
-from covey.reading.description import Described
+from covey.reading.description import ReleaseDescription
 from covey.report.description import path_for
 from covey.schema.taxonomy import from_nested
 
@@ -140,7 +140,7 @@ def test_what_is_no_description_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "out.datapackage.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"out\.datapackage\.json"):
-        Described.read(path)
+        ReleaseDescription.read(path)
 
 
 def test_it_leads_to_no_file_elsewhere(release: covey.Release, tmp_path: Path) -> None:

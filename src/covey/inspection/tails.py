@@ -26,7 +26,7 @@ _MOST_READ = 10_000  # values whose digits are counted
 _EPOCH = date(1970, 1, 1)
 
 
-class Setting(NamedTuple):
+class DraftedSetting(NamedTuple):
     """A setting of a column, and the reason for it."""
 
     value: Grid | Bound
@@ -39,7 +39,7 @@ def propose(
     *,
     is_date: bool,
     persons: pl.Series | None = None,
-) -> dict[str, Setting]:
+) -> dict[str, DraftedSetting]:
     """Propose a grid, and bounds if fewer than k rows lie at an end of the scale.
 
     Dates are days since 1970-01-01. If `persons` are given, people are counted instead of rows.
@@ -54,7 +54,7 @@ def propose(
     owners = pl.int_range(len(numbers), eager=True) if persons is None else persons
     people = pl.DataFrame({"number": numbers, "person": owners}).drop_nulls()
     who = "rows" if persons is None else "people"
-    return {"grid": Setting(grid, _why(grid)), **_bounds(people, present, k, grid, who)}
+    return {"grid": DraftedSetting(grid, _why(grid)), **_bounds(people, present, k, grid, who)}
 
 
 def _why(grid: Grid) -> str:
@@ -107,7 +107,7 @@ def _last_digit(present: Floats) -> Decimal:
 
 def _bounds(
     people: pl.DataFrame, present: Floats, k: int, grid: Grid, who: str
-) -> dict[str, Setting]:
+) -> dict[str, DraftedSetting]:
     """Bounds at or beyond which at least k lie, if the outermost step holds fewer than k."""
     is_date = isinstance(grid, str)
     if people["person"].n_unique() < k:
@@ -118,18 +118,18 @@ def _bounds(
     (low, top), (bottom, high) = (end.tolist() for end in snapped(inner, inner, grid))
     (lowest, _), (_, highest) = (end.tolist() for end in snapped(outer, outer, grid))
     less, more, step = ("earlier", "later", grid) if is_date else ("less", "more", "step")
-    found: dict[str, Setting] = {}
+    found: dict[str, DraftedSetting] = {}
     if lowest < low:
         at = _count(people, pl.col("number") <= bottom)
         reason = f"{at:,} {who} have this or {less}; one {step} further, fewer than {k:,} do"
-        found["bottom"] = Setting(_bound(bottom, is_date=is_date), reason)
+        found["bottom"] = DraftedSetting(_bound(bottom, is_date=is_date), reason)
     if highest > high:
         at = _count(people, pl.col("number") >= top)
         reason = f"{at:,} {who} have this or {more}; one {step} further, fewer than {k:,} do"
         if found and top <= bottom:  # bounds must not meet
             top = bottom + 1 if is_date else float(Decimal(str(bottom)) + Decimal(str(grid)))
             reason = f"next after the bottom: fewer than {k:,} {who} have this or {more}"
-        found["top"] = Setting(_bound(top, is_date=is_date), reason)
+        found["top"] = DraftedSetting(_bound(top, is_date=is_date), reason)
     return found
 
 

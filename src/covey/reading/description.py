@@ -29,7 +29,7 @@ class _Covey(BaseModel):
 
 
 @dataclass(frozen=True)
-class Described:
+class ReleaseDescription:
     """A release by its description."""
 
     schema: Schema
@@ -37,15 +37,15 @@ class Described:
     hashes: Mapping[str, str]  # of its files, by their names
 
     @classmethod
-    def beside(cls, source: Any) -> "Described | None":
-        """What lies beside a release; None if it is no file, or has no description."""
+    def found_for(cls, source: Any) -> "ReleaseDescription | None":
+        """The description of a release; None if it is no file, or has none beside it."""
         if not isinstance(source, str | Path) or sources.is_address(str(source)):
             return None
         path = path_for(sources.of(str(source)).place)
         return cls.read(path) if path is not None and path.is_file() else None
 
     @classmethod
-    def read(cls, path: Path) -> "Described":
+    def read(cls, path: Path) -> "ReleaseDescription":
         """Read a description, and check the form of everything that covey uses."""
         try:
             package = strict_json(read_file(path, "the description"))

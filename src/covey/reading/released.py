@@ -17,7 +17,7 @@ from covey._core.arrays import Floats
 from covey.errors import TableError, UsageError, nearest
 from covey.generalisation.classes import ReleasedClasses, index_of_rows, written_cells
 from covey.reading.columns import CoarseColumn, CoarseLabels, CoarseNumbers
-from covey.reading.description import Described
+from covey.reading.description import ReleaseDescription
 from covey.reading.guess import guessed
 from covey.schema import ColumnType, Schema
 from covey.tables import Table, formulas
@@ -28,7 +28,7 @@ Form = Literal["text", "bounds", "middle"]
 
 
 @dataclass(frozen=True)
-class Counted:
+class RowCount:
     """How many rows of a release meet a condition, for all that their cells say."""
 
     surely: int
@@ -43,7 +43,7 @@ def read_release(source: Any, *, schema: Schema | None = None) -> "ReleasedTable
     forms of their cells; `ReleasedTable.doubts` says what that leaves open.
     """
     doubts: list[str] = []
-    described = Described.beside(source) if schema is None else None
+    described = ReleaseDescription.found_for(source) if schema is None else None
     if described is not None:
         schema, doubts = described.schema, described.doubts(source)
     if schema is None:
@@ -139,7 +139,7 @@ class ReleasedTable:
         for _ in range(n):
             yield self._with({name: [c.draw(random)] for name, c in self._coarse.items()})
 
-    def count(self, **conditions: Any) -> Counted:
+    def count(self, **conditions: Any) -> RowCount:
         """Count the rows that meet all conditions, such as `age=(30, 40), sex={"f", "d"}`.
 
         A condition is a value, a list of labels, or the lowest and the highest number or date.
@@ -148,7 +148,7 @@ class ReleasedTable:
         for name, wanted in conditions.items():
             share *= self._share(name, wanted)
         surely = int((share >= 1).sum())
-        return Counted(surely, int((share > 0).sum()), float(share.sum()))
+        return RowCount(surely, int((share > 0).sum()), float(share.sum()))
 
     def _share(self, name: str, wanted: Any) -> Floats:
         if name in self._coarse:

@@ -398,7 +398,7 @@ def shortened(text: str, room: float) -> str:
 # ── lines ───────────────────────────────────────────────────────────────────────────────────────
 
 
-class Point(NamedTuple):
+class ChartPoint(NamedTuple):
     """A point of a line, the mean of several runs, and their range."""
 
     line: str
@@ -409,7 +409,7 @@ class Point(NamedTuple):
 
 
 def lines(
-    points: Sequence[Point],
+    points: Sequence[ChartPoint],
     *,
     names: Sequence[str],
     x_title: str,

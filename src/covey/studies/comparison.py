@@ -22,7 +22,7 @@ import polars as pl
 
 from covey import html as pages
 from covey import pipeline, tables
-from covey.choices import Described, described_by, popped
+from covey.choices import GivenColumns, described_by, popped
 from covey.clustering import METHODS, Method, as_method
 from covey.clustering.progress import STOPPED, Progress, part_of, silent
 from covey.clustering.request import KEYWORDS, refuse_wrong_options
@@ -173,7 +173,7 @@ class Setting:
 _PLAIN = Setting()
 
 
-class Trial(Described, total=False):
+class Trial(GivenColumns, total=False):
     """What `compare` takes of the keywords of `anonymize`."""
 
     l: Any  # noqa: E741 - its name in the literature
@@ -207,7 +207,7 @@ def compare(
     """
     rest: dict[str, Any] = {**choices}
     models = popped(rest, ("l", "t", "person"))
-    columns = popped(rest, Described.__annotations__)
+    columns = popped(rest, GivenColumns.__annotations__)
     setting = Setting(workload=workload, **rest)
     frame, known, _ = described_by(frame, schema, columns)
     known = known.requiring(**models)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import polars as pl
 
 from covey import tables
-from covey.choices import Described, MethodChoices, TableRequest, popped
+from covey.choices import GivenColumns, MethodChoices, TableRequest, popped
 from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
@@ -136,7 +136,7 @@ refuse_format = Curve.refuse_format
 # ── finding it ──────────────────────────────────────────────────────────────────────────────────
 
 
-class Drawn(Described, MethodChoices, total=False):
+class Drawn(GivenColumns, MethodChoices, total=False):
     """What `curve` takes of the keywords of `anonymize`; the first two say what k counts."""
 
     person: str | Literal[False] | None
@@ -170,7 +170,7 @@ def curve(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Task:
+class CurveTask:
     """A table that is ready for any k, and the ks to try."""
 
     ks: tuple[int, ...]
@@ -201,7 +201,7 @@ class Task:
         """Whether no person has more than 1/k of the rows of a class."""
         return _limits(self.request)
 
-    def limited(self, *, to: bool) -> "Task":
+    def limited(self, *, to: bool) -> "CurveTask":
         """The same, with or without that limit."""
         size = self.request.size
         sizes = (size, PersonShare(size.k, size.person)) if to else (size,)
@@ -275,7 +275,7 @@ def prepare(
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
     progress: Progress,
-) -> Task:
+) -> CurveTask:
     """Read the table, put it in order and encode it."""
     progress("reading", 0.0)
     schema, request = requested.schema, requested.request
@@ -293,7 +293,7 @@ def prepare(
         each = [cells.drop_nulls().value_counts(name="rows")["rows"] for cells in owners.values()]
         most = min([most, *(encoded.rows // int(rows.max() or 1) for rows in each)])
     sizes = [k for k in KS if k <= max(most, KS[0])] if ks is None else sorted(set(ks))
-    task = Task(tuple(sizes), request, people, owners)
+    task = CurveTask(tuple(sizes), request, people, owners)
     task.refuse_infeasible()
     return task
 

@@ -18,7 +18,7 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can hold: no
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WrittenRelease:
+class PackedRelease:
     """A release that was written, and the files that go with it."""
 
     report: Report
@@ -49,7 +49,7 @@ class Package:
 
 def written(
     release: Release, folder: Path, output: str, about: About | None, *, certificate: bool
-) -> WrittenRelease:
+) -> PackedRelease:
     """Write a release, its reports and its certificate, as `covey anonymize` does.
 
     The folder is for this release and no other: writing it again replaces its entry in the
@@ -60,10 +60,10 @@ def written(
     seal.unlink(missing_ok=True)  # of an earlier writing, for other bytes of the report
     reports = [folder / name for name in REPORTS]
     report = release.write(folder / output, report=reports, certificate=certificate, about=about)
-    return WrittenRelease(report, folder, output, seal.name if certificate else None)
+    return PackedRelease(report, folder, output, seal.name if certificate else None)
 
 
-def packed(pair: Pair, release: WrittenRelease, texts: Mapping[str, str]) -> Package:
+def packed(pair: Pair, release: PackedRelease, texts: Mapping[str, str]) -> Package:
     """Add the dictionary and these texts to a written release, and pack all files."""
     lines, folder = dictionary(pair), release.folder
     (folder / DICTIONARY).write_bytes(as_csv(lines))

@@ -20,7 +20,7 @@ from covey.report.charts import LINE, Bar
 from covey.schema import ColumnType
 from covey.studio.asking import Answer, Question, answered
 from covey.studio.attacking import Attacked, attacked
-from covey.studio.handing import Package, WrittenRelease, packed, written
+from covey.studio.handing import Package, PackedRelease, packed, written
 from covey.studio.pairs import Pair, Texts, binned, numbers_in, released_texts, texts
 from covey.studio.reading import TableDesk
 from covey.tables.csv_files import Dialect
@@ -177,13 +177,13 @@ class Looks(TableDesk):
 
     def write_release(
         self, where: str, output: str, about: About | None, certificate: bool
-    ) -> WrittenRelease:
+    ) -> PackedRelease:
         """Write the release into a folder of its own, named `where`."""
         self.reporter.progress("writing", 0.0)
         folder = self.folder / "handover" / where
         return written(self._pair.release, folder, output, about, certificate=certificate)
 
-    def hand_over(self, release: WrittenRelease, texts: Mapping[str, str]) -> Package:
+    def hand_over(self, release: PackedRelease, texts: Mapping[str, str]) -> Package:
         """Pack the written release, its dictionary and these texts."""
         self.reporter.progress("packing", 0.0)
         return packed(self._pair, release, texts)

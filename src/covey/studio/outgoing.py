@@ -13,7 +13,7 @@ from typing import Any, Literal
 from covey.custody.register import VARIABLE
 from covey.errors import CoveyError, OutputError, UsageError
 from covey.report import About
-from covey.studio.handing import FOR_OTHERS, FOR_YOU, Package, WrittenRelease
+from covey.studio.handing import FOR_OTHERS, FOR_YOU, Package, PackedRelease
 from covey.studio.scripts import notebook, script
 from covey.studio.session import Studio
 from covey.studio.work import SCHEMA_FILE
@@ -31,12 +31,12 @@ def _state(studio: Studio) -> Any:
     return release, studio.work.about, studio.work.certificate
 
 
-def written(studio: Studio) -> WrittenRelease | None:
+def written(studio: Studio) -> PackedRelease | None:
     """The written release, if it says what the work says now."""
-    return studio.result("written", _state(studio), WrittenRelease)
+    return studio.result("written", _state(studio), PackedRelease)
 
 
-def written_now(studio: Studio) -> WrittenRelease:
+def written_now(studio: Studio) -> PackedRelease:
     """The same; an error if there is none."""
     release = written(studio)
     if release is None:
@@ -44,12 +44,12 @@ def written_now(studio: Studio) -> WrittenRelease:
     return release
 
 
-def written_before(studio: Studio) -> WrittenRelease | None:
+def written_before(studio: Studio) -> PackedRelease | None:
     """The same release, perhaps with another title or without a certificate."""
     before = studio.results.get("written")
     if before is None or studio.release is None or before.made_of[0] != studio.release.number:
         return None
-    release: WrittenRelease = before.found
+    release: PackedRelease = before.found
     return release
 
 
@@ -82,7 +82,7 @@ async def _write(studio: Studio) -> None:
     state, work = _state(studio), studio.work
     # A folder for each release, or it would take the place of another one in the register.
     folder, about = str(state[0]), None if work.about == About() else work.about
-    found: WrittenRelease = await studio.maker.ask(
+    found: PackedRelease = await studio.maker.ask(
         "write_release", folder, studio.output, about, work.certificate
     )
     studio.keep("written", state, found)
@@ -148,7 +148,7 @@ async def prove(studio: Studio) -> None:
         studio.keep("proof", _state(studio), task)
 
 
-async def _run(place: str, release: WrittenRelease) -> Proof:
+async def _run(place: str, release: PackedRelease) -> Proof:
     found = None
     with contextlib.suppress(OSError):
         found = await _bytes_again(place, release)
@@ -157,7 +157,7 @@ async def _run(place: str, release: WrittenRelease) -> Proof:
     return Proof("same" if found == release.sha256 else "different", found)
 
 
-async def _bytes_again(place: str, release: WrittenRelease) -> str | None:
+async def _bytes_again(place: str, release: PackedRelease) -> str | None:
     """The SHA-256 of what the script writes; None if it does not."""
     folder = release.folder / "again"
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -21,7 +21,7 @@ from covey.generalisation import Style, cells_of
 from covey.report import charts
 from covey.schema import Schema
 from covey.studies import curves
-from covey.studies.curves import Curve, Point, Task
+from covey.studies.curves import Curve, CurveTask, Point
 from covey.studio.reading import Reading, TableDesk
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
@@ -52,7 +52,7 @@ class ExampleRows(NamedTuple):
 class Prices(TableDesk):
     """The jobs about prices."""
 
-    _priced: "tuple[tuple[Reading, Schema], Task, _Examples] | None" = None
+    _priced: "tuple[tuple[Reading, Schema], CurveTask, _Examples] | None" = None
 
     def prices(self, reading: Reading, schema: Schema) -> None:
         """Report the price of each k, rough ones first."""
@@ -90,7 +90,7 @@ class Prices(TableDesk):
         made = pipeline.anonymize(table, schema, register=False, progress=progress, **options)
         return made.report.mean_loss
 
-    def _prepared(self, reading: Reading, schema: Schema) -> "tuple[Task, _Examples]":
+    def _prepared(self, reading: Reading, schema: Schema) -> "tuple[CurveTask, _Examples]":
         """The table, ready for any k, and some of its people."""
         if self._priced is None or self._priced[0] != (reading, schema):
             self._priced = None
@@ -112,7 +112,7 @@ def curve_of(prices: Iterable[Priced], rows: int, schema: Schema) -> Curve:
     return Curve(tuple(curves.rising(points)), rows, "covey", {}, schema.loss, person)
 
 
-def _points(task: Task, progress: Progress) -> Iterator[tuple[Point, Groups]]:
+def _points(task: CurveTask, progress: Progress) -> Iterator[tuple[Point, Groups]]:
     ks = [*(k for k in _FIRST if k in task.ks), *(k for k in task.ks if k not in _FIRST)]
     for done, k in enumerate(ks):
         try:
@@ -128,13 +128,13 @@ def _points(task: Task, progress: Progress) -> Iterator[tuple[Point, Groups]]:
 class _Examples:
     """A few rows from all over the table; the same ones each time."""
 
-    task: Task
+    task: CurveTask
     dialect: Dialect
     rows: Longs
     originals: ExampleRows
 
     @classmethod
-    def of(cls, task: Task, table: Table) -> "_Examples":
+    def of(cls, task: CurveTask, table: Table) -> "_Examples":
         """Choose them."""
         rows = (2 * np.arange(EXAMPLES) + 1) * task.encoded.rows // (2 * EXAMPLES)
         names = tuple(attribute.name for attribute in task.encoded.attributes)

@@ -22,7 +22,7 @@ from covey.schema import Schema, TableFormat
 from covey.studio.desk import Made, Opened
 from covey.studio.prices import Priced
 from covey.studio.work import History, TablePlace, Work
-from covey.studio.workers import Job, Worker
+from covey.studio.workers import StudioJob, Worker
 from covey.tables import sources
 
 Found = TypeVar("Found")
@@ -56,7 +56,7 @@ class Studio:
     choices: tuple[str, ...] = ()  # the sheets or tables of a file, if one must be chosen
     waiting: TablePlace | None = None  # the file that they are in, or one to be read otherwise
     read: dict[Any, Opened] = field(default_factory=dict)  # tables, by place and format
-    jobs: dict[str, Job] = field(default_factory=dict)  # long ones, by what they are for
+    jobs: dict[str, StudioJob] = field(default_factory=dict)  # long ones, by what they are for
     results: dict[str, Result] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)  # those that may be downloaded
     messages: list[Message] = field(default_factory=list)
@@ -233,7 +233,7 @@ class Studio:
         # Known from now on: decisions may be undone while the release is made.
         weights = sum(column.weight for column in work.described.quasi.values())
         on_stage = partial(self._note_loss, self.table.rows * weights)
-        self.jobs["make"] = Job("make")  # from here on nobody else gives the maker a job
+        self.jobs["make"] = StudioJob("make")  # from here on nobody else gives the maker a job
         await self.pricer.stop()
         await self.maker.stop()
         self.losses, self.falling, self.began = [], None, time.monotonic()
@@ -251,7 +251,7 @@ class Studio:
             if not self.losses or share < self.losses[-1][1]:
                 self.losses.append((round(time.monotonic() - self.began, 2), share))
 
-    async def _until_made(self, job: Job, work: Work) -> None:
+    async def _until_made(self, job: StudioJob, work: Work) -> None:
         try:
             self.keep("release", (work.made_of, self.maker.started), await job.wait())
         except CoveyError as error:
@@ -267,7 +267,7 @@ class Studio:
             self.jobs["draw"] = self.reader.give("falling", list(self.losses))
             self._go_on(self._until_drawn(self.jobs["draw"]))
 
-    async def _until_drawn(self, job: Job) -> None:
+    async def _until_drawn(self, job: StudioJob) -> None:
         with contextlib.suppress(CoveyError):
             self.falling = Html(await job.wait())
         del self.jobs["draw"]
@@ -277,31 +277,31 @@ class Studio:
         """Why there is no release of the work as it is now, if one was tried."""
         return self.result("failed", self.work.made_of, str)
 
-    def find_prices(self) -> Job:
+    def find_prices(self) -> StudioJob:
         """The job that finds the price of each k; it begins if nobody has asked before."""
         return self._begun("prices", *self._priced_by)
 
-    def find_savings(self) -> Job:
+    def find_savings(self) -> StudioJob:
         """The job that finds what it saves to suppress a few rows at the chosen k."""
         return self._begun("savings", *self._priced_by, self.schema.require.k)
 
     @property
-    def prices(self) -> Job | None:
+    def prices(self) -> StudioJob | None:
         """The job that finds the price of each k, if it has begun."""
-        return self.result("prices", self._priced_by, Job)
+        return self.result("prices", self._priced_by, StudioJob)
 
     @property
-    def savings(self) -> Job | None:
+    def savings(self) -> StudioJob | None:
         """The job that finds what it saves to suppress a few rows, if it has begun."""
-        return self.result("savings", (*self._priced_by, self.schema.require.k), Job)
+        return self.result("savings", (*self._priced_by, self.schema.require.k), StudioJob)
 
     @property
     def _priced_by(self) -> tuple[Any, ...]:
         """All that prices depend on; the file may have changed since it was read before."""
         return self.opened and self.opened.reading, self.work.without_models
 
-    def _begun(self, name: str, *arguments: Any) -> Job:
-        job = self.result(name, arguments, Job)
+    def _begun(self, name: str, *arguments: Any) -> StudioJob:
+        job = self.result(name, arguments, StudioJob)
         if job is None or job.was_stopped:
             job = self.pricer.give(name, *arguments)
             self.keep(name, arguments, job)
@@ -328,7 +328,7 @@ class Studio:
             await asyncio.to_thread(worker.close)
 
 
-def prices_in(job: Job) -> dict[int, Priced]:
+def prices_in(job: StudioJob) -> dict[int, Priced]:
     """The price of each k, as well as it is known: a later one took more effort."""
     return {piece.point.k: piece for piece in job.pieces if isinstance(piece, Priced)}
 

@@ -42,7 +42,7 @@ class ServerGone(BaseException):
 
 
 @dataclass(eq=False)
-class Job:
+class StudioJob:
     """A job as the server sees it."""
 
     name: str
@@ -93,7 +93,7 @@ class Worker:
         self._folder, self._desk = folder, desk
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._jobs: dict[int, Job] = {}
+        self._jobs: dict[int, StudioJob] = {}
         self._process: BaseProcess | None = None
         self._is_lost = False  # whether the process has gone
         self.started = 0  # how often: what an earlier process had before it is gone
@@ -116,10 +116,10 @@ class Worker:
 
     def give(
         self, name: str, *arguments: Any, on_stage: Callable[[str], None] | None = None
-    ) -> Job:
+    ) -> StudioJob:
         """Hand over a job; it begins when those before it have ended."""
         loop = asyncio.get_running_loop()
-        job = Job(name, on_stage=on_stage, _ended=asyncio.Event(), _loop=loop)
+        job = StudioJob(name, on_stage=on_stage, _ended=asyncio.Event(), _loop=loop)
         with self._lock:
             if self._is_lost or self._process is None or not self._process.is_alive():
                 self._start()
@@ -159,7 +159,7 @@ class Worker:
             self._process.kill()
             self._process.join()
 
-    def _listen(self, connection: "Connection[Any, Any]", jobs: dict[int, Job]) -> None:
+    def _listen(self, connection: "Connection[Any, Any]", jobs: dict[int, StudioJob]) -> None:
         """Note what the process reports; if it ends, so do its jobs."""
         try:
             while True:

@@ -155,7 +155,7 @@ class Clustering:
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellOptions:
     """How the released table is written."""
 
     heading: ClassVar[str] = "How the release is written"
@@ -245,7 +245,7 @@ def anonymize(  # noqa: PLR0913 - groups of options
     required: Required,
     beside: Beside,
     clustering: Clustering,
-    cells: Cells,
+    cells: CellOptions,
     earlier: Earlier,
     large: Large,
     format: Format,
@@ -309,7 +309,7 @@ def _in_parts(paths: Paths, schema: "Schema", choices: dict[str, Any]) -> "Repor
         raise
 
 
-def _refuse_in_parts(paths: Paths, roles: GivenRoles, beside: Beside, cells: Cells) -> None:
+def _refuse_in_parts(paths: Paths, roles: GivenRoles, beside: Beside, cells: CellOptions) -> None:
     """Refuse what needs the whole table in memory."""
     if roles.are_given:
         raise UsageError(

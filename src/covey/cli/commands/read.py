@@ -9,7 +9,7 @@ from covey.errors import UsageError, count, nearest
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """What of a release is written."""
 
     heading: ClassVar[str] = "What to write"
@@ -21,7 +21,7 @@ class Reading:
 
 
 @command("Read a release as numbers and labels: ends, middles, or tables drawn from it.")
-def read(*, released: str, schema: Path | None = None, reading: Reading) -> None:
+def read(*, released: str, schema: Path | None = None, reading: ReadingOptions) -> None:
     import polars as pl
 
     from covey import tables

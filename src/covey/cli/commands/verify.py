@@ -11,7 +11,7 @@ from covey.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from covey.reading.description import Described
+    from covey.reading.description import ReleaseDescription
     from covey.schema import Schema, TableFormat
     from covey.schema.requirements import Requirement
     from covey.verification import Verdict
@@ -64,11 +64,11 @@ def verify(  # noqa: PLR0913 - groups of options
     verdict.raise_if_broken()
 
 
-def _described(table: str) -> "Described | None":
+def _described(table: str) -> "ReleaseDescription | None":
     """What the description beside a release says, if there is one."""
-    from covey.reading.description import Described
+    from covey.reading.description import ReleaseDescription
 
-    found = Described.beside(table)
+    found = ReleaseDescription.found_for(table)
     if found is None:
         return None
     say("using the description beside the release")

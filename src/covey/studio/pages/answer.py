@@ -15,13 +15,13 @@ from covey.html import Html, Part, element
 from covey.report import About, Report
 from covey.schema import Role
 from covey.studio import ui
-from covey.studio.handing import WrittenRelease
+from covey.studio.handing import PackedRelease
 from covey.studio.outgoing import address, begin_writing, writing, written, written_before
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
 from covey.studio.session import Studio, text_of
 from covey.studio.steps import BLOCKED, DONE, NEEDS, NEXT, Step
-from covey.studio.workers import Job
+from covey.studio.workers import StudioJob
 from covey.verification.sensitive import Achieved
 
 _WORDS = ui.WORDS["answer"]
@@ -157,8 +157,8 @@ def _mend(studio: Studio, name: str, *, revealing: bool) -> tuple[Part, Part]:
     return f"{percent(job.result)} lost per cell instead of {now}", require
 
 
-def _mending(studio: Studio, name: str) -> Job | None:
-    job = studio.result(f"mend {name}", studio.work.made_of, Job)
+def _mending(studio: Studio, name: str) -> StudioJob | None:
+    job = studio.result(f"mend {name}", studio.work.made_of, StudioJob)
     return None if job is None or job.was_stopped else job
 
 
@@ -202,7 +202,7 @@ def _entries() -> list[Entry]:
     return register.releases()
 
 
-def _questions(entries: list[Entry], release: WrittenRelease | None) -> Iterator[Html]:
+def _questions(entries: list[Entry], release: PackedRelease | None) -> Iterator[Html]:
     """Of each earlier release that weakens this one: whether anyone else has it."""
     found = None if release is None else release.report.composition
     for entry in entries:
@@ -222,7 +222,7 @@ def _forget_button(entry: Entry, text: str, kind: str = "") -> Html:
     return ui.push("answer/forget", text, kind=kind, label=label, release=entry.id)
 
 
-def _together_with(release: WrittenRelease | None) -> Html:
+def _together_with(release: PackedRelease | None) -> Html:
     if release is None:
         return html.p(_WORDS["will_compare"])
     found = release.report.composition
@@ -243,7 +243,7 @@ def _compared(found: Composition) -> tuple[str, str]:
     return "good", _WORDS["together"].format(**figures, fewest=f"{found.fewest or found.k:,}")
 
 
-def _listed(entries: list[Entry], release: WrittenRelease | None) -> Html:
+def _listed(entries: list[Entry], release: PackedRelease | None) -> Html:
     if not entries:
         return ui.quiet("Your register is empty.")
     own = None if release is None else release.sha256
@@ -317,7 +317,7 @@ def _unwritten(studio: Studio) -> Iterator[Part]:
     yield ui.small(_WORDS["write"])
 
 
-def download(release: WrittenRelease, name: str, text: str, class_: str | None = None) -> Html:
+def download(release: PackedRelease, name: str, text: str, class_: str | None = None) -> Html:
     """A link to a file of the release."""
     href = f"files/{address(release.folder, name)}"
     return html.a(text, href=href, download=True, class_=class_)

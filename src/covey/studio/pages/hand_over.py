@@ -12,7 +12,7 @@ from covey.errors import UsageError, count
 from covey.html import Html, Part
 from covey.studio import outgoing, ui
 from covey.studio.dictionary import HEAD
-from covey.studio.handing import FOR_OTHERS, FOR_YOU, Package, WrittenRelease
+from covey.studio.handing import FOR_OTHERS, FOR_YOU, Package, PackedRelease
 from covey.studio.outgoing import SCRIPT, Proof, written
 from covey.studio.pages.answer import download, left_open, under_way
 from covey.studio.pages.look import no_release
@@ -37,7 +37,7 @@ async def page(studio: Studio) -> Part:
     return heading, text, ui.onwards("answer", "Answer for it")
 
 
-def _written(studio: Studio, release: WrittenRelease, package: Package) -> Iterator[Part]:
+def _written(studio: Studio, release: PackedRelease, package: Package) -> Iterator[Part]:
     yield ui.heading("Hand it over", _WORDS["lead"])
     yield ui.reminded(release.report.headline)
     if left := left_open(studio, release.report):
@@ -92,7 +92,7 @@ async def _accept(studio: Studio, sent: FormData) -> None:
     outgoing.begin_writing(studio)
 
 
-def _files(release: WrittenRelease, names: tuple[str, ...]) -> Html:
+def _files(release: PackedRelease, names: tuple[str, ...]) -> Html:
     contents = dict(_WORDS["files"])
     contents[release.output] = f"the release, {count(release.report.rows.released, 'row')}"
     if release.certificate:

@@ -16,7 +16,7 @@ from covey.studio.desk import Made
 from covey.studio.session import Studio, is_whole, text_of
 from covey.studio.steps import BLOCKED, DONE, NEEDS, NEXT, Step
 from covey.studio.work import Work, without_requirement
-from covey.studio.workers import Job
+from covey.studio.workers import StudioJob
 from covey.verification import Check
 
 _WORDS = ui.WORDS["make"]
@@ -89,7 +89,7 @@ def _is_blocked(studio: Studio) -> bool:
 # ── while it is made ────────────────────────────────────────────────────────────────────────────
 
 
-def _working(studio: Studio, job: Job) -> Html:
+def _working(studio: Studio, job: StudioJob) -> Html:
     """The stages, how far they are, and the loss as it falls."""
     stages, now = _WORDS["stages"], job.stage.split(",")[0]
     names = list(stages)

@@ -15,7 +15,7 @@ from covey.studio.frame import line
 from covey.studio.prices import SHARES, ExampleRows, Priced, curve_of
 from covey.studio.session import Studio, is_whole, number, prices_in, text_of, whole
 from covey.studio.steps import BLOCKED, DONE, NEXT, Step
-from covey.studio.workers import Job
+from covey.studio.workers import StudioJob
 
 _DRAWN = (3, 8, 15, 22, 29, 41)  # pieces of prices after which the curve is drawn again
 _WORDS = ui.WORDS["price"]
@@ -87,7 +87,7 @@ def _answer(studio: Studio) -> Html:
     return ui.again("price/piece/answer", parts, id="answer", milliseconds=700)
 
 
-def _meaning(studio: Studio, job: Job | None) -> Iterator[Part]:
+def _meaning(studio: Studio, job: StudioJob | None) -> Iterator[Part]:
     if job is not None and job.error is not None and not job.was_stopped:
         yield ui.undecided(str(job.error)) or ui.failure(str(job.error))
         return
