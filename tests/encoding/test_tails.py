@@ -674,6 +674,6 @@ def test_few_people_at_the_end_of_the_scale_are_not_told(monkeypatch: pytest.Mon
     """A grid alone shows [95, 135] where somebody is 131: that two people are so old."""
     frame = people()
     assert oldest_told(frame, covey.inspect(frame, k=K).schema) >= K
-    bounds: Callable[..., dict[str, tails.Setting]] = lambda *_: {}  # noqa: E731
+    bounds: Callable[..., dict[str, tails.DraftedSetting]] = lambda *_: {}  # noqa: E731
     monkeypatch.setattr(tails, "_bounds", bounds)
     assert oldest_told(frame, covey.inspect(frame, k=K).schema) < K
