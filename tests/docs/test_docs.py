@@ -1,5 +1,6 @@
 """The pages are true and complete: their examples run, and they describe everything."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 import typer
 
+import covey
 from covey import demo
 from covey.cli import main as cli
 from covey.clustering import METHODS
@@ -117,6 +119,22 @@ def run(line: str, capfd: pytest.CaptureFixture[str]) -> None:
     else:
         code = cli.run(shlex.split(line)[1:])
     assert code == 0, f"{line}\n{capfd.readouterr().err}"
+
+
+def test_the_notebook_of_a_recipient_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sklearn")
+    monkeypatch.chdir(tmp_path)
+    covey.anonymize(
+        people(400), quasi=["age", "sex"], sensitive=["length_of_stay"], k=5, to="released.csv"
+    )
+    cells = json.loads((DOCS / "notebooks" / "reading.ipynb").read_text(encoding="utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert sum(len(source.split()) > 0 for source in "\n".join(sources).split("\n")) < 25
+    names: dict[str, Any] = {}
+    for source in sources:
+        exec(source, names)
+    low, high = names["effect"].interval()
+    assert low < names["effect"].estimate < high
 
 
 @every_page
