@@ -48,7 +48,7 @@ COMMANDS = {
         "--refuse-composition --register --replace --report --reserve --responsible --resume "
         "--schema --seed --title --value-sets -O -k -l -o -s -t table"
     ),
-    "releases": "--accept-loss --check --json --key --register",
+    "releases": "--accept-loss --check --json --key --people --register",
     "forget": "--key --register ids",
     "verify": (
         f"{FORMAT} {ROLES} "

@@ -17,6 +17,7 @@ from covey.declared import declared
 from covey.errors import THIN_SPACE, count, percent
 
 if TYPE_CHECKING:
+    from covey.custody.overlaps import Overlaps
     from covey.custody.register import Entry
     from covey.measures.loss import Losses
     from covey.report import Report
@@ -336,15 +337,29 @@ def _show_marks() -> None:
     out.print("their sources: covey curve --json, under marks")
 
 
-def show_releases(entries: "Sequence[Entry]") -> None:
-    """The releases in the register, the oldest first."""
-    titles = ("id", "date", "file", "rows", "k", "method", "key", "")
-    grid = light_grid(titles, right=("rows", "k"))
+def show_releases(entries: "Sequence[Entry]", overlaps: "Overlaps") -> None:
+    """The releases in the register, the oldest first, and which earlier one each follows."""
+    titles = ("id", "date", "file", "rows", "k", "method", "follows", "in both", "")
+    grid = light_grid(titles, right=("rows", "k", "in both"), overflow="fold")
     for entry in entries:
+        latest = overlaps.latest(entry.id)
+        follows = ("", "")
+        if latest is not None:
+            follows = ("" if latest.is_unknown else latest.earlier, latest.shown)
         state = "" if entry.published else "interrupted; may be published"
         names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
-        grid.add_row(*names, Text(str(entry.request.get("method"))), entry.key, state)
+        grid.add_row(*names, Text(str(entry.request.get("method"))), *follows, state)
     out.print(grid)
+
+
+def show_overlaps(entries: "Sequence[Entry]", overlaps: "Overlaps") -> None:
+    """How many people are in each pair of releases: one line for each, the earlier ones across."""
+    columns = [f"in {place}" for place in range(1, len(entries))]
+    grid = light_grid(("", "id", *columns), right=("", *columns), no_wrap=True)
+    for place, entry in enumerate(entries, 1):
+        shared = (overlap.shown for overlap in overlaps.before(entry.id))
+        grid.add_row(f"{place}", entry.id, *shared)
+    out.print("\npeople who are in both releases", grid, sep="\n")
 
 
 def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:

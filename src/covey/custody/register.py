@@ -30,6 +30,7 @@ from covey.custody.footprints import ELSEWHERE, TOO_LARGE, Footprint
 from covey.custody.hashes import Hashes
 from covey.custody.keys import Key, folder, is_shared
 from covey.custody.keys import own as own_key
+from covey.custody.overlaps import Overlaps
 from covey.custody.stored import Stored
 from covey.errors import GuaranteeError, UsageError, count
 
@@ -151,6 +152,11 @@ class Register:
         """All entries, oldest first."""
         with self._reading() as found:
             return [] if found is None else _listed(found.state)
+
+    def overlaps(self) -> Overlaps:
+        """How many people any two releases share; unknown where people cannot be recognised."""
+        with self._reading() as found:
+            return Overlaps({}, {}) if found is None else found.overlaps()
 
     def losses(self) -> list[Loss]:
         """The losses that the custodian has accepted, oldest first."""
@@ -440,6 +446,15 @@ class OpenRegister:
                 raise _damaged(["the data of an earlier release were changed"]) from None
         every = np.array(found, dtype=np.int64).reshape(len(found), len(people)).T
         return every[:, (every >= 0).any(axis=0)]
+
+    def overlaps(self) -> Overlaps:
+        """Who is in which release: nobody is known in those of other keys, or with changed data."""
+        state, people = self.state, dict[str, list[Hashes]]()
+        for body in state.under(self.key):
+            with contextlib.suppress(ForgedError, ValueError, IndexError):
+                people[body["id"]] = self._stored(body).people() if body["classes"] else []
+        ks = {body["id"]: body["k"] for body in state.entries.values()}
+        return Overlaps(ks, {id_: people.get(id_, []) for id_ in ks})
 
     def _place(self, path: str) -> str:
         """The path of a release, as a keyed hash."""

@@ -231,7 +231,7 @@ class Stored:
         They are recognised by the person column, or else by a column that differs in every row.
         """
         classes = np.full(len(people), -1, dtype=np.int64)
-        for name in [self.person] if self.person is not None else self.codes:
+        for name in self._telling:
             every = np.arange(self.rows)
             known = self._who(name, every)
             order = np.argsort(known, kind="stable")
@@ -242,6 +242,15 @@ class Stored:
                 classes[found] = self._class_of(every)[row[found]]
                 return classes
         return classes
+
+    def people(self) -> list[Hashes]:
+        """The people, sorted, by each column that says who is who, without unknown ones."""
+        every = (np.unique(self._who(name, np.arange(self.rows))) for name in self._telling)
+        return [known for some in every if len(known := some[some != NOBODY])]
+
+    @property
+    def _telling(self) -> list[str]:
+        return [self.person] if self.person is not None else self.codes
 
     def is_unrelated(self, new: Footprint) -> bool:
         """Whether the two tables have no person in common, and so do not concern each other.

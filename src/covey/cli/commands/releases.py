@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 
 from covey.cli.files import register_at
 from covey.cli.options import command
-from covey.cli.shown import show_releases
+from covey.cli.shown import show_overlaps, show_releases
 from covey.cli.terminal import give_json, out, say
 from covey.errors import GuaranteeError, UsageError, count
 
@@ -16,14 +16,15 @@ def releases(
     *,
     register: Path | None = None,
     key: Path | None = None,
+    people: bool = False,
     check: bool = False,
     accept_loss: str | None = None,
     as_json: bool = False,
 ) -> None:
     known = register_at(register, key)
     if accept_loss is not None:
-        if check or as_json:
-            raise UsageError("--accept-loss goes alone: pass --check or --json afterwards")
+        if people or check or as_json:
+            raise UsageError("--accept-loss goes alone: pass the other options afterwards")
         for problem in known.accept_loss(accept_loss):
             say(f"accepted: {problem}")
     elif check:
@@ -31,7 +32,7 @@ def releases(
     elif as_json:
         _give(known)
     else:
-        _list(known)
+        _list(known, people=people)
 
 
 def _check(known: "Register") -> None:
@@ -41,19 +42,24 @@ def _check(known: "Register") -> None:
 
 
 def _give(known: "Register") -> None:
+    overlaps = known.overlaps()
+    shared = (overlap for id_ in overlaps.ids for overlap in overlaps.before(id_))
     found = {
         "register": str(known.path),
         "releases": [entry.to_dict() for entry in known.releases()],
+        "people": [overlap.to_dict() for overlap in shared],
         "losses": [loss.to_dict() for loss in known.losses()],
         "problems": known.problems(),
     }
     give_json(found, ensure_ascii=False)
 
 
-def _list(known: "Register") -> None:
-    entries = known.releases()
+def _list(known: "Register", *, people: bool) -> None:
+    entries, overlaps = known.releases(), known.overlaps()
     if entries:
-        show_releases(entries)
+        show_releases(entries, overlaps)
+        if people:
+            show_overlaps(entries, overlaps)
     else:
         out.print("the register has no releases")
     for loss in known.losses():
