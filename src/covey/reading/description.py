@@ -39,7 +39,7 @@ class ReleaseDescription:
     @classmethod
     def found_for(cls, source: Any) -> "ReleaseDescription | None":
         """The description of a release; None if it is no file, or has none beside it."""
-        if not isinstance(source, str | Path) or sources.is_address(str(source)):
+        if not isinstance(source, str | Path):
             return None
         path = path_for(sources.of(str(source)).place)
         return cls.read(path) if path is not None and path.is_file() else None

@@ -16,7 +16,7 @@ from covey.report.fields import Field
 from covey.report.report import Report
 from covey.schema import Role, Schema
 from covey.schema.requirements import Requirement
-from covey.tables import Table, files
+from covey.tables import Table, files, sources
 from covey.tables.digests import Digest
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -33,9 +33,9 @@ _READ_BY = ("grid", "domain")  # settings that say which values a cell stands fo
 
 
 def path_for(path: str | Path) -> Path | None:
-    """The path of a release's description; None if the release goes to standard output."""
+    """The path of a release's description; None on standard output, or at an address."""
     name = Path(path).name.removesuffix(".gz")
-    if path == files.STREAM or not name:
+    if path == files.STREAM or not name or sources.is_address(str(path)):
         return None
     return Path(path).with_name(f"{Path(name).stem}{ENDING}")
 
