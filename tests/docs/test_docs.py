@@ -80,8 +80,9 @@ def test_every_example_of_a_page_runs(
     if "patients.xlsx" in text:
         pytest.importorskip("xlsxwriter")
         people(ROWS).write_excel("patients.xlsx")
+    schema = next(block for block in blocks(DOCS / "schema.md") if block.language == "toml")
+    columns = tomllib.loads(schema.text)["columns"]
     if "covey inspect patients.csv -o patients.toml\n" not in text:
-        schema = next(block for block in blocks(DOCS / "schema.md") if block.language == "toml")
         Path("patients.toml").write_text(schema.text, encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
@@ -93,7 +94,7 @@ def test_every_example_of_a_page_runs(
                 source = "\n" * (block.line - 1) + block.text
                 exec(compile(source, str(page), "exec"), names)
             case "toml":
-                Schema.from_dict({"columns": {}} | tomllib.loads(block.text))
+                Schema.from_dict({"columns": columns} | tomllib.loads(block.text))
             case "console" | "sh":
                 for line in block.text.replace("\\\n", " ").splitlines():
                     if line.startswith("covey "):

@@ -145,7 +145,7 @@ def test_no_file_is_made_on_the_way(
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     for ending in ENDINGS:
-        release.write(tmp_path / f"released.{ending}", register=False)
+        release.write(tmp_path / f"released.{ending}", register=False, description=False)
     assert len([*tmp_path.iterdir()]) == len(ENDINGS)
 
 
