@@ -48,7 +48,7 @@ class Field:
 def fields_of(
     view: View, carried: Carried, schema: Schema, shown: Sequence[Resolution]
 ) -> tuple[Field, ...]:
-    """The columns of a release, in their order."""
+    """The columns of a release, in their order, without those that must be removed."""
     generalised = {column.attribute.name: column for column in view.columns}
     words = {column.column: str(column) for column in shown}
     labels = carried.some.codebook.variables
@@ -69,7 +69,12 @@ def fields_of(
         parents = _parents(column) if is_label else None
         return Field(name, own, labels.get(name, ""), role, _KINDS[given], type, reading, parents)
 
-    return tuple(field(name, type) for name, type in carried.types.items())
+    kept = {name for name, column in schema.columns.items() if column.role in _ROLES}
+    return tuple(
+        field(name, type)
+        for name, type in carried.types.items()
+        if _own_column(name, schema)[0] in kept
+    )
 
 
 def _own_column(name: str, schema: Schema) -> tuple[str, str]:
