@@ -119,11 +119,13 @@ class Keywords(Choices, Writing, total=False):
     """All keywords of `anonymize`; those of `Writing`, other than `register`, need `to`.
 
     A table in parts is divided into parts of about `part_rows` similar rows. After a crash,
-    `resume` continues where the same request stopped.
+    `resume` continues where the same request stopped. `price` says in the report what it costs to
+    follow: the same rows are also released from scratch, which nobody sees.
     """
 
     part_rows: int
     resume: bool
+    price: bool
 
 
 _SETTINGS = ("class_column", "objective", "refine", "style", "keep_order")

@@ -76,8 +76,11 @@ def anonymize(
     rest: dict[str, Any] = {**choices}
     writing = popped(rest, Writing.__annotations__)
     drawn, parts = popped(rest, ("key", "seed")), popped(rest, ("part_rows", "resume"))
+    price = rest.pop("price", False)
     engine = engine or engine_for(source, to)
     _refuse_unfit(engine, schema, to, {n for n, v in (writing | parts).items() if v})
+    if price and engine != "memory":
+        raise UsageError("price needs the whole table in memory: omit it")
     checked = TableRequest.of(source, schema, rest)
     key = Key.of(drawn.get("key"))
     order = Order(
@@ -88,11 +91,13 @@ def anonymize(
         place=source,
         to=None if to is None else Destination.of(to, **writing),
         remember=writing.get("register") is not False,
+        price=price,
         **{"part_rows": PART_ROWS, "resume": False, **parts},
     )
     _refuse_outputs(order)
     _refuse_following(order, engine)
-    with opened(checked.table, order.schema, engine) as table:
+    source = tables.read(checked.table, order.schema) if order.price else checked.table
+    with opened(source, order.schema, engine) as table:
         return _released(table, order, checked.notes, Clock(progress))
 
 
@@ -181,6 +186,8 @@ def _refuse_outputs(order: Order) -> None:
 def _refuse_following(order: Order, engine: str) -> None:
     """Refuse to follow earlier releases where they or their people are not known."""
     if not order.request.follows:
+        if order.price:
+            raise UsageError("price is that of following earlier releases: pass follow, too")
         return
     if not order.remember:
         raise UsageError("follow needs the register: omit register=False (--no-register)")
@@ -223,7 +230,32 @@ def _made(
         if order.remember:
             with stage("remembering"):
                 made.remember()
-        return made.release(verdict, report, outputs)
+        release = made.release(verdict, report, outputs)
+    if not order.price:
+        return release
+    with stage("pricing"):
+        return _priced(release, table, order)
+
+
+def _priced(made: Release, table: OpenTable, order: Order) -> Release:
+    """The release with its price: its loss above that of the same rows from scratch.
+
+    A release of all rows would reveal something of those that were left out.
+    """
+    assert isinstance(table, MemoryTable)
+    rows = table.place.with_frame(table.place.frame[np.sort(made.rows)])
+    require = order.schema.require.model_copy(update={"composition": "warn", "reserve": 0})
+    free = replace(
+        order,
+        request=replace(order.request, follows=False, reserve=0),
+        schema=order.schema.model_copy(update={"require": require}),
+        **{"place": rows, "to": None, "remember": False, "price": False},
+    )
+    scratch = _released(MemoryTable(rows), free, [], Clock(silent)).report.losses
+    ours = made.report.losses
+    lost = ours.total_il - ours.suppressed * sum(column.weight for column in ours.columns)
+    price = lost / scratch.total_il - 1 if scratch.total_il else 0.0
+    return replace(made, report=replace(made.report, price=price))
 
 
 def cluster(  # noqa: PLR0913 - what a researcher varies

@@ -44,9 +44,9 @@ COMMANDS = {
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
         "--delta --dry-run --effort --engine --follow --formulas --json --keep-order --key "
         "--limit-share --low-high --max-suppressed --method --no-description --no-register "
-        "--objective --option --output --part-rows --person --purpose --recipient --refine "
-        "--refuse-composition --register --replace --report --reserve --responsible --resume "
-        "--schema --seed --title --value-sets -O -k -l -o -s -t table"
+        "--objective --option --output --part-rows --person --price --purpose --recipient "
+        "--refine --refuse-composition --register --replace --report --reserve --responsible "
+        "--resume --schema --seed --title --value-sets -O -k -l -o -s -t table"
     ),
     "releases": "--accept-loss --check --json --key --people --register",
     "forget": "--key --register ids",

@@ -34,6 +34,8 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
 
     With `verbose`, every measure of the loss is shown too.
     """
+    from covey.report.earlier import price
+
     show_headline(report.headline, console)
     show_verdict(report.verdict, console)
     if report.verdict.risk:
@@ -44,6 +46,8 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
     _show_rows(report, console)
     if report.composition is not None and (compared := report.composition.summary()):
         console.print(compared, soft_wrap=True)
+    if costs := price(report):
+        console.print(costs, soft_wrap=True)
     if report.output is not None and report.output.defused:
         cells = count(report.output.defused, "cell")
         console.print(f"{cells} with a leading apostrophe, so that no spreadsheet runs them")

@@ -62,6 +62,7 @@ class Composition:
     incomparable: tuple[str, ...] = ()  # releases that may or may not share people with it
     shared: float = 0.0  # people who are also in an earlier release
     fewest: int | None = None  # candidates; None if no one is shared
+    median: int | None = None  # half of the people have as many candidates or more
     below_k: float = 0.0  # people with fewer than k candidates
     alone: float = 0.0  # people with one candidate
     # People with fewer than k others of the same releases and classes, if there are sensitive
@@ -184,6 +185,7 @@ def compose(
         earlier=len(layers),
         shared=share(np.any([layer.classes != ABSENT for layer in layers], axis=0)),
         fewest=int(left.candidates[_somebody(new)].min()),
+        median=int(np.median(left.candidates[_somebody(new)])),
         below_k=share(left.candidates < k),
         alone=share(left.candidates == 1),
         apart=share(_same_trace(new, layers) < k) if new.values else 0.0,

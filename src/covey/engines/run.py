@@ -44,6 +44,7 @@ class Order:
     part_rows: int
     resume: bool
     remember: bool  # whether hashes are made for a register
+    price: bool  # whether to compute what it costs to follow earlier releases
 
     @property
     def following(self) -> Following | None:

@@ -104,6 +104,7 @@ class Findings:
         request, key, alike = self.made.request, self.made.key, self.made.alike
         return {
             "method": request.method.name,
+            "follows": request.follows,
             "options": request.published,
             "key": key and key.fingerprint,
             "order": AS_READ if request.keep_order else BY_CONTENT,

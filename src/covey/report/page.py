@@ -25,7 +25,7 @@ from covey.html import page as document
 from covey.measures.histograms import MISSING, Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.measures.singling import Attempt
-from covey.report import charts
+from covey.report import charts, earlier
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
 from covey.report.headline import SIGNS
 from covey.report.singled import by
@@ -52,7 +52,7 @@ def _quiet(text: str) -> Html:
 def page(report: "Report") -> str:
     """The whole page."""
     sections = (
-        *(_open_points, _promise, _risks, _singled, _classes),
+        *(_open_points, _promise, _risks, _singled, _classes, _earlier),
         *(_readable, _loss, _before_and_after, _curve, _configuration),
     )
     parts = [part for section in sections if (part := section(report)) is not None]
@@ -342,6 +342,21 @@ def _classes(report: "Report") -> _Section | None:
     caption = "Number of rows in classes of each size."
     picture = figure(drawn, "Rows in classes of each size", caption, numbers=numbers)
     return _section("classes", _beside(element("div", sizes), picture))
+
+
+def _earlier(report: "Report") -> _Section | None:
+    """What this release and earlier ones of the same people protect together."""
+    found = report.composition
+    if not report.follows and (found is None or not found.earlier):
+        return None
+    rows = [(explained(name, how), value) for name, how, value in earlier.figures(report)]
+    costs = earlier.price(report)
+    return _section(
+        "earlier",
+        element("p", _words("earlier", "followed" if report.follows else "combined")),
+        scrolled(table(("all releases together", ""), rows, numbers=(1,)), "earlier releases"),
+        element("p", _sentence(costs)) if costs else None,
+    )
 
 
 def _drawn(draw: Callable[..., Any], *content: Any, **settings: Any) -> str | None:

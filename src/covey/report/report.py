@@ -135,6 +135,8 @@ class Report(Writable):
     clauses: tuple[Clause, ...] = ()  # what limits the promise, beside what the verdict says
     fields: tuple[Field, ...] = ()  # what each released column is, for a description of the release
     composition: Composition | None = None  # None if earlier releases were not checked
+    follows: bool = False  # whether everyone's class of earlier releases was kept together
+    price: float | None = None  # its loss above that of a release from scratch, as a share of that
 
     def composed(self, found: Composition | None, warnings: tuple[str, ...]) -> "Report":
         """The report, with what holds for this release combined with earlier ones."""
@@ -213,6 +215,7 @@ class Report(Writable):
             "order": self.order,
             "configuration": self.configuration,
             "composition": self.composition and self.composition.to_dict(),
+            "follows": self._following(),
             "singled_out": self.singled.to_dict(),
             "warnings": list(self.points),
             "reminders": list(self.reminders),
@@ -220,6 +223,13 @@ class Report(Writable):
             "seconds": {stage: round(time, 3) for stage, time in self.seconds.items()},
             "output": self.output.to_dict() if self.output else None,
         }
+
+    def _following(self) -> dict[str, Any] | None:
+        """What it costs to keep everyone's class together."""
+        if not self.follows:
+            return None
+        price = None if self.price is None else share(self.price)
+        return {"left_out": self.rows.suppressed, "price": price}
 
     def to_html(self) -> str:
         """The report as a web page; its charts need the extra `covey[charts]`."""

@@ -52,7 +52,7 @@ class Beside(AboutRelease):
         left_out = {"budget", "max_suppressed"}
         if request["method"] != "covey":  # then the objective is that of a refinement
             left_out.add("objective")
-        left_out |= {"refine", "style", "keep_order", "register"}
+        left_out |= {"refine", "style", "keep_order", "register", "price"}
         needed = {n: v for n, v in request.items() if n not in left_out}
         return curves.curve(shown, schema, progress=progress, **needed)
 
@@ -185,6 +185,7 @@ class Earlier:
     refuse_composition: bool = False
     follow: bool = False
     reserve: int | None = None
+    price: bool = False
     replace: bool = False
 
     def applied(self, schema: "Schema") -> "Schema":
@@ -272,6 +273,7 @@ def anonymize(  # noqa: PLR0913 - groups of options
     request = {
         "style": cells.style(),
         "keep_order": cells.keep_order,
+        "price": earlier.price,
         **clustering.request(),
     }
     if in_parts:
