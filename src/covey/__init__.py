@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covey import reference
+    from covey.attacks import Attack, attack
     from covey.clustering import METHODS, method
     from covey.encoding.groups import Groups
     from covey.errors import (
@@ -56,6 +57,7 @@ __all__ = [
     "METHODS",
     "About",
     "AlphaK",
+    "Attack",
     "BetaLikeness",
     "Column",
     "Comparison",
@@ -83,6 +85,7 @@ __all__ = [
     "ViolationError",
     "__version__",
     "anonymize",
+    "attack",
     "cluster",
     "combine",
     "compare",
@@ -99,6 +102,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "attacks": ("Attack", "attack"),
     "clustering": ("METHODS", "method"),
     "studies.comparison": ("Comparison", "compare"),
     "studies.curves": ("Curve", "curve"),

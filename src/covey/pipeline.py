@@ -323,7 +323,7 @@ def measure(
         people = people_as_read(tables.original(original, schema, Role.QUASI), schema)
         view, losses = _shown_by(released, people, schema, size, class_column)
     else:
-        tables_ = _opened(original, released, schema, whole=queries is not None)
+        tables_ = both_tables(original, released, schema, whole=queries is not None)
         view = tables_.compared(schema, class_column=class_column).view
         losses = loss.measure(view, k=size)
     if queries is None:
@@ -383,7 +383,7 @@ def report_on(
     required_ = Requirements(requirements=required(schema, require), class_column=class_column)
     stage = Clock(progress)
     with stage("reading"):
-        tables_ = _opened(original, released, schema)
+        tables_ = both_tables(original, released, schema)
     with stage("verifying"):
         verdict = verify(tables_.released, schema, require=required_.requirements)
     with stage("measuring"):
@@ -400,7 +400,7 @@ def report_on(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Opened:
+class BothTables:
     """An original and a release; both in memory, or both in batches."""
 
     original: Table | Batches
@@ -408,6 +408,7 @@ class _Opened:
     output: Output | None  # of a release that is one file
 
     def compared(self, schema: Schema, **more: Any) -> Compared:
+        """Both side by side."""
         if isinstance(self.original, Batches) and isinstance(self.released, Batches):
             return Compared.in_batches(self.original, self.released, schema, **more)
         assert isinstance(self.original, Table)
@@ -415,20 +416,20 @@ class _Opened:
         return Compared.in_memory(self.original, self.released, schema, **more)
 
 
-def _opened(original: Any, released: Any, schema: Schema, *, whole: bool = False) -> _Opened:
+def both_tables(original: Any, released: Any, schema: Schema, *, whole: bool = False) -> BothTables:
     """Open both tables: in batches if one is in many files, unless they are needed `whole`."""
     if whole or not (_is_many(original) or _is_many(released)):
         read = tables.read(original, schema)
         known = read.frame.select(n for n in read.frame.columns if n in schema.columns)
         table = tables.original(replace(read, frame=known), schema, Role.QUASI)
-        return _Opened(table, *_read_release(released, schema, table.dialect))
+        return BothTables(table, *_read_release(released, schema, table.dialect))
     before = batches(original, schema)
     before = before.only([n for n in before.names if n in schema.columns])
     declared = _as_released(schema, before.dialect)
     if not _is_many(released):
         shown, output = _read_release(released, schema, before.dialect)
-        return _Opened(before, batches(shown, schema, declared=declared), output)
-    return _Opened(before, batches(released, schema, declared=declared), None)
+        return BothTables(before, batches(shown, schema, declared=declared), output)
+    return BothTables(before, batches(released, schema, declared=declared), None)
 
 
 def _is_many(source: Any) -> bool:

@@ -16,12 +16,12 @@ from covey import methods
 from covey.cli.main import app
 
 PUBLIC = {
-    "METHODS", "About", "AlphaK", "BetaLikeness", "Column", "Comparison",
+    "METHODS", "About", "AlphaK", "Attack", "BetaLikeness", "Column", "Comparison",
     "CoveyError", "Curve", "DeltaDisclosure", "Groups", "GuaranteeError",
     "InfeasibleError", "KAnonymity", "LDiversity", "OutputError", "PersonShare", "Release",
     "Report", "Schema", "SchemaError", "Style", "TCloseness", "TableError", "Taxonomy",
     "TaxonomyError", "UsageError", "Verdict", "ViolationError", "__version__", "anonymize",
-    "cluster", "combine", "compare", "curve", "inspect", "measure", "method",
+    "attack", "cluster", "combine", "compare", "curve", "inspect", "measure", "method",
     "population_risks", "read_release", "reference", "report_on", "utility", "verify",
 }  # fmt: skip
 
@@ -72,6 +72,7 @@ COMMANDS = {
         "--class-column --count-rows --json --limit-share --method --option --output --person "
         "--schema --seed -O -k -o -s table"
     ),
+    "attack": ("--at-most --json --original --output --schema --seed -k -o -s released"),
     "utility": "--draws --json --original --schema --seed --use -s released",
     "read": "--as --output --schema --seed -n -o -s released",
     "studio": "--no-browser --port table",

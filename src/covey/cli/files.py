@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from covey.cli.terminal import say
 
 if TYPE_CHECKING:
+    from covey.attacks import Attack
     from covey.custody.keys import Key
     from covey.custody.register import Register
     from covey.report import Report
@@ -86,7 +87,9 @@ def register_at(path: Path | None, key: "Key | Path | None" = None) -> "Register
     return found
 
 
-def publish(result: "Report | Curve | Comparison", paths: list[Path], outputs: "Drafts") -> None:
+def publish(
+    result: "Report | Curve | Comparison | Attack", paths: list[Path], outputs: "Drafts"
+) -> None:
     """Write a result to each path, in the format of its name."""
     for path in paths:
         outputs[path].write(result.written_as(path))

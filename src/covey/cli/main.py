@@ -17,6 +17,7 @@ import typer
 
 from covey.cli import memory, terminal
 from covey.cli.commands.anonymize import anonymize
+from covey.cli.commands.attack import attack
 from covey.cli.commands.compare import compare
 from covey.cli.commands.curve import curve
 from covey.cli.commands.demo import demo
@@ -45,8 +46,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (  # as `covey --help` lists them
-    studio, inspect, anonymize, releases, forget, verify, measure, utility, report, read, compare,
-    curve, methods, demo, experiment,
+    studio, inspect, anonymize, releases, forget, verify, measure, utility, attack, report, read,
+    compare, curve, methods, demo, experiment,
 ):  # fmt: skip
     app.command(cls=GroupedCommand)(command)
 

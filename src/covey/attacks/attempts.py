@@ -1,0 +1,93 @@
+"""What each attacker finds out about each person, and the rates of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey._core.arrays import Floats, Longs
+from covey.attacks.case import Case
+from covey.attacks.columns import Line
+from covey.attacks.findings import Finding
+from covey.attacks.guessing import Guesses, Target
+from covey.attacks.knowledge import QUASI, Attacker
+from covey.attacks.matching import Pairs, Rows, fitting
+from covey.attacks.rates import paired, rate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Success:
+    """What an attacker finds out about the attacked people."""
+
+    people: Longs  # their numbers
+    fits: Longs  # the released rows that fit each of them
+    right: Mapping[str, Floats]  # by sensitive column, how surely the guess is right
+    ends: Mapping[str, Floats]  # by column, how surely the value is an end of its interval
+    ends_by_chance: Mapping[str, Floats]  # if the value lay anywhere in it
+
+    @property
+    def picked(self) -> Floats:
+        """How surely a row is the person's own, if each that fits is equally likely."""
+        picked: Floats = np.where(self.fits > 0, 1 / np.maximum(self.fits, 1), 0.0)
+        return picked
+
+    def few(self, k: int) -> Floats:
+        """Whom fewer than k rows fit; whom no row fits is not singled out."""
+        return ((self.fits > 0) & (self.fits < k)).astype(np.float64)
+
+
+def tried(case: Case, attacker: Attacker, targets: Sequence[Target]) -> Success:
+    """Let an attacker look for everyone, or for a random sample."""
+    columns = [case.columns[name] for name in attacker.columns]
+    rows = Rows.of(columns)
+    guesses = [Guesses.of(one, rows) for one in targets if one.name not in attacker.columns]
+    lines = [one for one in columns if isinstance(one, Line) and one.is_narrow.any()]
+    lines = lines if attacker.group == QUASI and attacker.quality == "exactly" else []
+    found: list[list[NDArray[Any]]] = []
+    for pairs in fitting(columns, rows, case.order, about=attacker.quality == "about"):
+        fits = np.bincount(pairs.one, rows.sizes[pairs.other], pairs.count)
+        ends = [one for line in lines for one in _ends(line, rows, pairs, fits)]
+        right = [each.right(pairs) for each in guesses]
+        found.append([pairs.people, fits[pairs.known], *right, *ends])
+    people, fits, *rest = (np.concatenate(each) for each in zip(*found, strict=True))
+    names, ends = [one.target.name for one in guesses], rest[len(guesses) :]
+    return Success(
+        people.astype(np.int64),
+        fits.astype(np.int64),
+        dict(zip(names, rest, strict=False)),
+        dict(zip([line.name for line in lines], ends[::2], strict=True)),
+        dict(zip([line.name for line in lines], ends[1::2], strict=True)),
+    )
+
+
+def _ends(line: Line, rows: Rows, pairs: Pairs, fits: NDArray[Any]) -> list[Floats]:
+    """How surely a person's value is an end, and if it lay anywhere in the interval."""
+    known = np.zeros(pairs.count)
+    known[pairs.known] = line.known[line.values[pairs.people]]
+    value, cell = known[pairs.one], line.cells[rows.first[pairs.other]]
+    low, high, narrow = line.low[cell], line.high[cell], line.is_narrow[cell]
+    exact = narrow & ((value == low) | (value == high))
+    between = np.where(narrow, high - low, np.inf)
+    chance = 2 * line.unit / (between + line.unit)
+    total = [
+        np.bincount(pairs.one, sure * rows.sizes[pairs.other], pairs.count)
+        for sure in (exact, chance)
+    ]
+    return [(one / np.maximum(fits, 1))[pairs.known] for one in total]
+
+
+def findings(
+    case: Case, attacker: Attacker, success: Success, targets: Sequence[Target]
+) -> Iterator[Finding]:
+    """The rates of an attacker under each criterion."""
+    yield Finding("singling out", attacker, rate(success.few(case.k)))
+    yield Finding("linkability", attacker, rate(success.picked, 1 / case.rows))
+    for target in targets:
+        if target.name in success.right:
+            chance = target.by_chance[target.values[success.people]]
+            guessed = paired(success.right[target.name], chance)
+            yield Finding("inference", attacker, guessed, target.name)
+    for name, exact in success.ends.items():
+        yield Finding("tightness", attacker, paired(exact, success.ends_by_chance[name]), name)

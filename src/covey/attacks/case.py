@@ -1,0 +1,101 @@
+"""A release and its original, read for an attack."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from covey import pipeline
+from covey._core.arrays import Longs
+from covey.attacks.columns import KnownColumn, Line, columns_of
+from covey.attacks.guessing import Target
+from covey.custody.ordering import people_as_read
+from covey.encoding import encode
+from covey.errors import TableError, UsageError
+from covey.inspection.known import kept_columns, sample
+from covey.reading.description import ReleaseDescription
+from covey.release import Release
+from covey.schema import Role, Schema
+from covey.schema.requirements import KAnonymity
+from covey.tables import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Case:
+    """The people of an original and the rows of a release, column by column."""
+
+    people: Table  # without rows that a missing-value policy drops
+    released: Table
+    schema: Schema
+    k: int  # fewer rows than these single somebody out
+    sha256: str | None
+    columns: Mapping[str, KnownColumn]
+    known: tuple[str, ...]  # the columns that others may know
+    order: Longs  # the people, in a random order
+
+    @classmethod
+    def of(
+        cls, release: Any, original: Any, schema: Schema | None, k: int | None, seed: int
+    ) -> "Case":
+        """Read both, by the schema or by the description beside the release."""
+        if isinstance(release, Release):
+            return cls._of_release(release, original, schema, k, seed)
+        described = ReleaseDescription.found_for(release)
+        if schema is None:
+            if described is None:
+                raise UsageError("no schema given, and no description beside the release")
+            schema = described.schema
+        asked = described.requirements if described else ()
+        k = k or schema.require.k or _k_of(asked)
+        both = pipeline.both_tables(original, release, schema, whole=True)
+        sha256 = both.output.sha256 if both.output else None
+        assert isinstance(both.original, Table)
+        assert isinstance(both.released, Table)
+        return cls.read(both.original, both.released, schema, k, seed, sha256)
+
+    @classmethod
+    def _of_release(
+        cls, release: Release, original: Any, schema: Schema | None, k: int | None, seed: int
+    ) -> "Case":
+        own, output = release._own, release.report.output
+        schema = schema or own.schema
+        before = pipeline.both_tables(original, release.table, schema, whole=True).original
+        assert isinstance(before, Table)
+        k, sha256 = k or _k_of(own.requirements), output.sha256 if output else None
+        return cls.read(before, own.released, schema, k, seed, sha256)
+
+    @classmethod
+    def read(
+        cls,
+        original: Table,
+        released: Table,
+        schema: Schema,
+        k: int,
+        seed: int = 0,
+        sha256: str | None = None,
+    ) -> "Case":
+        """Compare the columns of two tables."""
+        people = people_as_read(original, schema).table
+        if not people.frame.height or not released.frame.height:
+            raise TableError("one of the tables has no rows")
+        columns = columns_of(people, encode(people, schema), released, schema)
+        some = released.with_frame(sample(released.frame, schema))
+        kept = {one.name for one in kept_columns(some, schema) if one.known}
+        known = tuple(n for n in columns if n in schema.quasi or n in kept)
+        order = np.random.default_rng(seed).permutation(people.frame.height).astype(np.int64)
+        return cls(people, released, schema, k, sha256, columns, known, order)
+
+    @property
+    def rows(self) -> int:
+        """The released rows."""
+        return self.released.frame.height
+
+    def targets(self) -> list[Target]:
+        """The sensitive columns."""
+        every = self.columns.values()
+        return [Target.of(c) for c in every if c.role is Role.SENSITIVE and isinstance(c, Line)]
+
+
+def _k_of(requirements: Any) -> int:
+    return max((one.k for one in requirements if isinstance(one, KAnonymity)), default=2)

@@ -1,0 +1,61 @@
+"""What helps against a finding, a line each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from covey.schema import Schema
+
+if TYPE_CHECKING:
+    from covey.attacks.findings import Finding
+
+Kind = Literal["quasi", "grid", "k", "l", "tails", "reserve"]
+_WORTH = 0.05  # a gain from which on a remedy is named
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change of the schema or the request."""
+
+    kind: Kind
+    column: str | None
+    text: str
+
+
+def remedies_for(found: "Finding", schema: Schema, k: int) -> tuple[Remedy, ...]:
+    """What to change; nothing if the finding is close to chance."""
+    least = 0.0 if found.criterion == "singling out" else _WORTH
+    return tuple(_remedies(found, schema, k)) if found.rate.gain > least else ()
+
+
+def _remedies(found: "Finding", schema: Schema, k: int) -> Iterator[Remedy]:
+    match found.criterion:
+        case "singling out" | "linkability":
+            yield from map(_quasi, found.attacker.undeclared)
+            if not found.attacker.undeclared:
+                yield Remedy("k", None, f"raise k = {k:,}: a row is picked rightly by about 1/k")
+        case "inference":
+            yield Remedy(
+                "l", found.about, f"require l-diversity on {found.about} (-l {found.about}=2)"
+            )
+        case "tightness":
+            yield from _grid(str(found.about), schema)
+        case "membership":
+            yield from _tails(schema)
+
+
+def _grid(name: str, schema: Schema) -> Iterator[Remedy]:
+    if schema.columns[name].grid is None:
+        yield Remedy("grid", name, f"give {name} a grid, so that its ends are no one's values")
+
+
+def _tails(schema: Schema) -> Iterator[Remedy]:
+    for name, column in schema.quasi.items():
+        if column.is_ordered and column.top is None:
+            yield Remedy(
+                "tails", name, f"give {name} a bottom and a top, so that extremes are not shown"
+            )
+
+
+def _quasi(name: str) -> Remedy:
+    return Remedy("quasi", name, f"make {name} quasi, or confirm that no one outside knows it")
