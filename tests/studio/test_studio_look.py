@@ -14,10 +14,12 @@ import pytest
 from covey import tables
 from covey.errors import UsageError
 from covey.generalisation import Style
-from covey.studio.asking import NOT_SHOWN, Question
+from covey.studio.asking import NOT_SHOWN, Question, answered
+from covey.studio.attacking import attacked
 from covey.studio.desk import Desk
 from covey.studio.dictionary import HEAD, as_csv, dictionary
 from covey.studio.handing import DICTIONARY
+from covey.studio.looking import group_shown, payers, random_person, rows_shown
 from covey.studio.pages.look import shade
 from covey.studio.reading import Reading
 from covey.studio.work import schema_of
@@ -165,7 +167,7 @@ def test_an_attack_finds_the_rows_that_may_be_those_of_the_person(
     for person in frame.iter_rows(named=True):
         names = chance.sample(quasi, chance.randrange(1, 5))
         known = {name: person[name] for name in names if person[name]}
-        found = desk.attack(known)
+        found = desk.look(attacked, known)
         alike = frame.filter(pl.all_horizontal(True, *(pl.col(n) == v for n, v in known.items())))
         fitting = [
             row
@@ -182,15 +184,15 @@ def test_nobody_is_hidden_among_fewer_than_k(desks: Desks, missing: str) -> None
     desk, frame = desks(missing=missing)
     for person in frame.iter_rows(named=True):
         known = {name: person[name] for name in ("age", "job", "seen", "code") if person[name]}
-        assert desk.attack(known).after >= K
+        assert desk.look(attacked, known).after >= K
 
 
 def test_each_thing_known_leaves_no_more_rows(desks: Desks) -> None:
     desk, frame = desks()
-    known = desk.random_person()
+    known = desk.look(random_person)
     people = frame.select("age", "job", "seen", "code").iter_rows(named=True)
     assert known in [{name: cell for name, cell in each.items() if cell} for each in people]
-    found = desk.attack(known)
+    found = desk.look(attacked, known)
     before = [found.rows_before, *(step.before for step in found.steps)]
     after = [found.rows_after, *(step.after for step in found.steps)]
     assert before == sorted(before, reverse=True)
@@ -203,8 +205,8 @@ def test_a_code_that_nobody_has_matches_only_what_stands_for_it(desks: Desks) ->
     assert desk.made is not None
     cells = desk.made.release.table["code"].to_list()
     fitting = [cell for cell in cells if cell is not None and "2099".startswith(cell.rstrip("*"))]
-    assert desk.attack({"code": "2099"}).after == len(fitting)
-    assert desk.attack({"code": "2099"}).before == 0
+    assert desk.look(attacked, {"code": "2099"}).after == len(fitting)
+    assert desk.look(attacked, {"code": "2099"}).before == 0
 
 
 @pytest.mark.parametrize(("missing", "matching"), [("category", 4), ("wildcard", 8)])
@@ -222,7 +224,7 @@ def test_a_missing_cell_matches_as_the_schema_says(
     """
     desk = Desk(tmp_path)
     make(desk, place, toml)
-    found = desk.attack({"code": "1010"})
+    found = desk.look(attacked, {"code": "1010"})
     assert (found.before, found.after) == (4, matching)
 
 
@@ -230,13 +232,13 @@ def test_a_missing_cell_matches_as_the_schema_says(
 def test_what_cannot_be_read_is_named_and_not_quoted(desks: Desks, name: str, text: str) -> None:
     desk, _ = desks()
     with pytest.raises(UsageError, match=name) as error:
-        desk.attack({name: text})
+        desk.look(attacked, {name: text})
     assert text not in str(error.value)
 
 
 def test_without_a_release_there_is_nothing_to_look_at(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="make it again"):
-        Desk(tmp_path).attack({})
+        Desk(tmp_path).look(attacked, {})
 
 
 def test_a_table_is_read_again_only_once_it_has_changed(
@@ -268,9 +270,9 @@ def _noting(places: list[str], read: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pages(desk: Desk, order: Any) -> Iterator[Any]:
-    first = desk.rows_shown(order, 0)
+    first = desk.look(rows_shown, order, 0)
     for page in range(first.pages):
-        yield from desk.rows_shown(order, page).rows
+        yield from desk.look(rows_shown, order, page).rows
 
 
 @pytest.mark.parametrize("missing", ["category", "drop-row"])
@@ -301,7 +303,7 @@ def test_every_row_is_shown_once_beside_its_own_release(
 
 def test_a_page_beyond_the_last_is_the_last(desks: Desks) -> None:
     desk, _ = desks()
-    last = desk.rows_shown("first", 10**9)
+    last = desk.look(rows_shown, "first", 10**9)
     assert last.page == last.pages - 1
 
 
@@ -314,7 +316,7 @@ def test_the_group_of_a_row_has_the_rows_that_are_released_with_it(
     labels = desk.made.release.groups.labels
     behind = {row: place for place, row in enumerate(desk.made.release.rows.tolist())}
     for row in sorted(behind)[::7]:
-        group = desk.group_shown(row, 1)
+        group = desk.look(group_shown, row, 1)
         members = {i for i, label in enumerate(labels) if label == labels[row]}
         assert {number for number, _ in group.members} == members
         assert group.size == len(members)
@@ -338,7 +340,7 @@ def test_a_cell_without_its_outlier_is_the_cell_of_the_others(tmp_path: Path) ->
     toml = '[columns.age]\nrole = "quasi"\ntype = "numeric"\n[columns.illness]\n'
     desk = Desk(tmp_path / "own")
     make(desk, place, toml + 'role = "sensitive"\n[require]\nk = 4\n')
-    (age,) = desk.group_shown(0, None).columns
+    (age,) = desk.look(group_shown, 0, None).columns
     assert age.shown == "[20, 90]"
     assert age.without == ("90", "[20, 22]", 1)
 
@@ -349,7 +351,7 @@ def test_a_row_that_was_left_out_has_no_group(desks: Desks) -> None:
     gone = [i for i, label in enumerate(desk.made.release.groups.labels) if label < 0]
     for row in [*gone, -1, 10**6]:
         with pytest.raises(UsageError, match="row"):
-            desk.group_shown(row, None)
+            desk.look(group_shown, row, None)
 
 
 def test_those_who_pay_lose_together_what_the_report_says(desks: Desks) -> None:
@@ -357,8 +359,8 @@ def test_those_who_pay_lose_together_what_the_report_says(desks: Desks) -> None:
     assert desk.made is not None
     costs = desk.made.release.costs.with_columns(job=frame["job"])
     mean = costs["loss"].mean() / 4  # type: ignore[operator]
-    names = desk.payers(None).columns
-    found = desk.payers(names.index("job"))
+    names = desk.look(payers, None).columns
+    found = desk.look(payers, names.index("job"))
     assert found.mean == pytest.approx(mean)
     for one in found.each:
         own = costs.filter(pl.col("job") == one.label)["loss"]
@@ -378,11 +380,11 @@ def test_a_cell_is_darker_the_more_it_has_lost(lost: float, expected: str) -> No
 
 def test_what_is_released_as_it_is_answers_exactly(desks: Desks) -> None:
     desk, frame = desks()
-    answer = desk.question(Question("mean", "illness", "days"))
+    answer = desk.look(answered, Question("mean", "illness", "days"))
     for line in answer.lines:
         days = frame.filter(pl.col("illness") == line.label)["days"].cast(int)
         assert line.before == line.after == pytest.approx(days.mean())
-    share = desk.question(Question("share", "days", "illness", "flu"))
+    share = desk.look(answered, Question("share", "days", "illness", "flu"))
     assert share.whole.before == share.whole.after
     assert share.whole.before == pytest.approx((frame["illness"] == "flu").mean())
 
@@ -391,7 +393,7 @@ def test_what_is_released_as_it_is_answers_exactly(desks: Desks) -> None:
 @pytest.mark.parametrize("style", STYLES)
 def test_every_row_counts_once_in_both_tables(desks: Desks, by: str, style: Style) -> None:
     desk, frame = desks(style=style)
-    answer = desk.question(Question("count", by))
+    answer = desk.look(answered, Question("count", by))
     for counts in ([one.before for one in answer.lines], [one.after for one in answer.lines]):
         assert sum(n for n in counts if n) == pytest.approx(frame.height)
     for line in answer.lines:
@@ -404,7 +406,7 @@ def test_an_interval_counts_for_each_of_its_values_in_equal_parts(desks: Desks) 
     desk, _ = desks(style=Style("ancestor", "columns"))
     assert desk.made is not None
     table = desk.made.release.table
-    answer = desk.question(Question("count", "age"))
+    answer = desk.look(answered, Question("count", "age"))
     lines = [line for line in answer.lines if line.label != NOT_SHOWN]
     starts = [int(line.label.split()[0]) for line in lines]
     expected = [0.0] * len(starts)
@@ -430,7 +432,7 @@ def test_a_category_counts_for_each_value_under_it(desks: Desks) -> None:
     cells = desk.made.release.table["job"].to_list()
     known = [chances.get(cell, 0.0) for cell in cells]
     told = [chance for chance in known if chance is not None]
-    answer = desk.question(Question("share", "illness", "job", "nurse"))
+    answer = desk.look(answered, Question("share", "illness", "job", "nurse"))
     assert answer.whole.after == pytest.approx(sum(told) / len(told))
 
 
@@ -440,11 +442,11 @@ def test_a_mean_may_stand_for_anyone_and_counts_by_itself(desks: Desks) -> None:
     released = desk.made.release.table
     assert released["age"].dtype.is_numeric()
     for person in frame.head(10).iter_rows(named=True):
-        found = desk.attack({"age": person["age"]})
+        found = desk.look(attacked, {"age": person["age"]})
         assert found.after == released.height
-    whole = desk.question(Question("mean", "illness", "age")).whole
+    whole = desk.look(answered, Question("mean", "illness", "age")).whole
     assert whole.after == pytest.approx(released["age"].mean())
-    counted = desk.question(Question("count", "age"))
+    counted = desk.look(answered, Question("count", "age"))
     assert sum(line.after or 0 for line in counted.lines) == pytest.approx(released.height)
     lines = {line[0]: line[4] for line in dictionary(desk.made)}
     assert "mean of the group" in lines["age"]
@@ -464,7 +466,7 @@ def test_a_mean_may_stand_for_anyone_and_counts_by_itself(desks: Desks) -> None:
 def test_a_question_without_an_answer_is_refused(desks: Desks, asked: Question) -> None:
     desk, _ = desks()
     with pytest.raises(UsageError):
-        desk.question(asked)
+        desk.look(answered, asked)
 
 
 # ── the dictionary ──────────────────────────────────────────────────────────────────────────────

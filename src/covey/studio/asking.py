@@ -92,9 +92,6 @@ def _picture(lines: tuple[Line, ...]) -> str | None:
     return charts.svg(charts.bars([line.label for line in lines], bars, thick=9))
 
 
-# ── sums ────────────────────────────────────────────────────────────────────────────────────────
-
-
 class _Parts(NamedTuple):
     """How the rows of a table are spread over bins: kinds of rows, and the part in each bin."""
 

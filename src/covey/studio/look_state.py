@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from covey.errors import UsageError
+from covey.studio import looking
 from covey.studio.asking import Answer
 from covey.studio.attacking import Attacked
-from covey.studio.looking import ORDERS, GroupShown, KnownColumn, Payers, RowsShown
+from covey.studio.looking import GroupShown, KnownColumn, Payers, RowsShown
 from covey.studio.session import Studio
 
 _numbers = itertools.count(1)
-# What is found out only once the page needs it, and the job that does so.
+# What is found out only once the page needs it, and the function that does so.
 _JOBS: Mapping[str, tuple[Any, ...]] = {
-    "columns": ("known_columns",),
-    "rows": ("rows_shown", ORDERS[0], 0),
-    "sizes": ("class_chart",),
-    "payers": ("payers", None),
+    "columns": (looking.known_columns,),
+    "rows": (looking.rows_shown, looking.ORDERS[0], 0),
+    "sizes": (looking.class_chart,),
+    "payers": (looking.payers, None),
 }
 
 
@@ -65,6 +66,6 @@ async def state_with(studio: Studio, what: str) -> LookState:
     """The same, with one of its parts known."""
     state = look_state(studio)
     if what not in state.found:
-        setattr(state, what, await studio.maker.ask(*_JOBS[what]))
+        setattr(state, what, await studio.maker.ask("look", *_JOBS[what]))
         state.found.add(what)
     return state

@@ -4,9 +4,9 @@ They run in the process that made the release. What they return shows cells of t
 custodian on purpose, and to nobody else.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from covey.errors import UsageError
 from covey.report import About, charts
 from covey.report.charts import LINE, Bar
 from covey.schema import ColumnType
-from covey.studio.asking import Answer, Question, answered
-from covey.studio.attacking import Attacked, attacked
 from covey.studio.handing import Package, PackedRelease, packed, written
 from covey.studio.pairs import Pair, Texts, binned, numbers_in, released_texts, texts
 from covey.studio.reading import TableDesk
 from covey.tables.csv_files import Dialect
 
+Found = TypeVar("Found")
 RowOrder = Literal["worst", "sample", "first"]
 ORDERS: tuple[RowOrder, ...] = get_args(RowOrder)
 PAGE = 20  # rows of the table at a time
@@ -126,54 +125,9 @@ class Looks(TableDesk):
             raise UsageError("the release is no longer in memory: make it again")
         return self.made
 
-    def known_columns(self) -> tuple[KnownColumn, ...]:
-        """The columns of the release that one can ask about."""
-        return tuple(_known(self._pair))
-
-    def rows_shown(self, order: RowOrder, page: int) -> RowsShown:
-        """A page of rows before and after."""
-        pair = self._pair
-        pages = max(1, -(-pair.rows // PAGE))
-        page = min(max(page, 0), pages - 1)
-        chosen = _ordered(pair, order)[page * PAGE : (page + 1) * PAGE]
-        return RowsShown(pair.names, tuple(_rows(pair, chosen)), order, page, pages)
-
-    def group_shown(self, row: int, chosen: int | None) -> GroupShown:
-        """The group of a row of the original; `chosen` is the place of a quasi-identifier."""
-        pair = self._pair
-        if not 0 <= row < pair.rows:
-            raise UsageError("there is no such row")
-        if pair.place[row] < 0:
-            raise UsageError("this row is not in the release, so it has no group")
-        return _group(pair, row, chosen)
-
-    def class_chart(self) -> str:
-        """The sizes of classes as a picture, if charts are installed."""
-        sizes = self._pair.release.report.classes
-        if not sizes or not charts.available():
-            return ""
-        bars = [Bar(i, 0, one.rows, LINE, text=f"{one.rows:,}") for i, one in enumerate(sizes)]
-        names = [f"{spelled_range(one.least, one.most)} rows" for one in sizes]
-        return charts.svg(charts.bars(names, bars, thick=18))
-
-    def payers(self, place: int | None) -> Payers:
-        """Who loses most; `place` is that of a column among those that can be chosen."""
-        return _payers(self._pair, place)
-
-    def question(self, question: Question) -> Answer:
-        """The answer of the original and that of the release."""
-        return answered(self._pair, question)
-
-    def random_person(self) -> dict[str, str]:
-        """What the original says of a random released row."""
-        pair = self._pair
-        row = int(np.random.default_rng().choice(pair.release.rows))
-        known = {name: texts(pair.read.cells(name)[[row]])[0] for name in pair.names}
-        return {name: cell for name, cell in known.items() if cell is not None}
-
-    def attack(self, known: dict[str, str]) -> Attacked:
-        """What someone who knows this finds in the release, and in the original."""
-        return attacked(self._pair, known)
+    def look(self, work: Callable[..., Found], *arguments: Any) -> Found:
+        """What a function finds out about the release beside its original."""
+        return work(self._pair, *arguments)
 
     def write_release(
         self, where: str, output: str, about: About | None, certificate: bool
@@ -194,7 +148,9 @@ def spelled_range(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-# ── columns ─────────────────────────────────────────────────────────────────────────────────────
+def known_columns(pair: Pair) -> tuple[KnownColumn, ...]:
+    """The columns of the release that one can ask about."""
+    return tuple(_known(pair))
 
 
 def _known(pair: Pair) -> Iterator[KnownColumn]:
@@ -212,7 +168,12 @@ def _known(pair: Pair) -> Iterator[KnownColumn]:
         yield KnownColumn(name, is_number, choices, is_quasi=False)
 
 
-# ── rows ────────────────────────────────────────────────────────────────────────────────────────
+def rows_shown(pair: Pair, order: RowOrder, page: int) -> RowsShown:
+    """A page of rows before and after."""
+    pages = max(1, -(-pair.rows // PAGE))
+    page = min(max(page, 0), pages - 1)
+    chosen = _ordered(pair, order)[page * PAGE : (page + 1) * PAGE]
+    return RowsShown(pair.names, tuple(_rows(pair, chosen)), order, page, pages)
 
 
 def _ordered(pair: Pair, order: RowOrder) -> Longs:
@@ -249,7 +210,12 @@ def _rows(pair: Pair, chosen: Longs) -> list[RowShown]:
 # ── a group ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _group(pair: Pair, row: int, chosen: int | None) -> GroupShown:
+def group_shown(pair: Pair, row: int, chosen: int | None) -> GroupShown:
+    """The group of a row of the original; `chosen` is the place of a quasi-identifier."""
+    if not 0 <= row < pair.rows:
+        raise UsageError("there is no such row")
+    if pair.place[row] < 0:
+        raise UsageError("this row is not in the release, so it has no group")
     labels = pair.release.groups.labels
     members = np.flatnonzero(labels == labels[row])
     losses = pair.cell_losses[pair.place[row]]
@@ -328,10 +294,8 @@ def _as_group(attribute: Attribute) -> Shown:
     return attribute.fold(Groups(np.zeros(len(attribute.values), dtype=np.int64)))
 
 
-# ── who pays ────────────────────────────────────────────────────────────────────────────────────
-
-
-def _payers(pair: Pair, place: int | None) -> Payers:
+def payers(pair: Pair, place: int | None) -> Payers:
+    """Who loses most; `place` is that of a column among those that can be chosen."""
     columns = (*pair.names, *pair.carried)
     if place is not None and not 0 <= place < len(columns):
         raise UsageError("there is no such column")
@@ -355,3 +319,20 @@ def _payers(pair: Pair, place: int | None) -> Payers:
     most = sorted(dear, key=lambda payer: (-payer.loss, payer.column, payer.label))[:6]
     chosen = None if place is None else columns[place]
     return Payers(mean, tuple(most), chosen, tuple(by(chosen)) if chosen else (), columns)
+
+
+def class_chart(pair: Pair) -> str:
+    """The sizes of classes as a picture, if charts are installed."""
+    sizes = pair.release.report.classes
+    if not sizes or not charts.available():
+        return ""
+    bars = [Bar(i, 0, one.rows, LINE, text=f"{one.rows:,}") for i, one in enumerate(sizes)]
+    names = [f"{spelled_range(one.least, one.most)} rows" for one in sizes]
+    return charts.svg(charts.bars(names, bars, thick=18))
+
+
+def random_person(pair: Pair) -> dict[str, str]:
+    """What the original says of a random released row."""
+    row = int(np.random.default_rng().choice(pair.release.rows))
+    known = {name: texts(pair.read.cells(name)[[row]])[0] for name in pair.names}
+    return {name: cell for name, cell in known.items() if cell is not None}

@@ -191,9 +191,6 @@ def _absolute(place: str) -> str:
     return path if found.part is None else f"{path}::{found.part}"
 
 
-# ── saved where the custodian says ──────────────────────────────────────────────────────────────
-
-
 def save(studio: Studio, folder: Path, names: tuple[str, ...], *, replace: bool) -> None:
     """Copy files into a folder of the custodian's, all or none."""
     release, is_there = written_now(studio), False

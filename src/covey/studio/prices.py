@@ -121,9 +121,6 @@ def _points(task: CurveTask, progress: Progress) -> Iterator[tuple[Point, Groups
             continue
 
 
-# ── examples ────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class _Examples:
     """A few rows from all over the table; the same ones each time."""

@@ -149,8 +149,6 @@ class Studio:
         """Show a message on the next page."""
         self.messages.append(Message(text, kind))
 
-    # ── columns ─────────────────────────────────────────────────────────────────────────────────
-
     def column(self, form: Any) -> str:
         """The column that a form names by its place: names do not belong in addresses."""
         names = self.table.names
@@ -173,8 +171,6 @@ class Studio:
         if key not in self._answers:
             self._answers[key] = await self.ask(job, *arguments)
         return self._answers[key]
-
-    # ── decisions ───────────────────────────────────────────────────────────────────────────────
 
     def require(self, **models: Any) -> None:
         """Decide what is required of the release."""

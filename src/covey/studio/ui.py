@@ -92,9 +92,6 @@ def nothing_known(title: str) -> Part:
     return heading(title), message("mind", text), onwards("roles", "Who could recognise whom?")
 
 
-# ── groups of parts ─────────────────────────────────────────────────────────────────────────────
-
-
 def card(title: Part, *inside: Part, id: str | None = None, class_: str = "card") -> Html:
     """A part of a page with a title."""
     return element("section", html.h2(title), *inside, class_=class_, id=id)
@@ -216,9 +213,6 @@ def choice(
     """One of several values, with what it means."""
     radio = element("input", type="radio", name=name, value=value, checked=on, id=id)
     return element("label", radio, *inside, class_=class_)
-
-
-# ── parts that come later ───────────────────────────────────────────────────────────────────────
 
 
 def later(address: str, name: str, *, class_: str = "later", id: str | None = None) -> Html:

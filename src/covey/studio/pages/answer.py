@@ -27,8 +27,7 @@ from covey.verification.sensitive import Achieved
 _WORDS = ui.WORDS["answer"]
 
 
-async def page(studio: Studio) -> Part:
-    """The page of the step."""
+async def _page(studio: Studio) -> Part:
     if studio.release is None:
         return ui.heading("Answer for it"), no_release(studio)
     return _made(studio, studio.release.report, await _earlier(studio))
@@ -51,9 +50,6 @@ def _known_report(studio: Studio, report: Report) -> Report:
     """The report as it was written, which knows of earlier releases; before, as it was made."""
     release = written_before(studio)
     return report if release is None else release.report
-
-
-# ── what it is ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _about(studio: Studio) -> Html:
@@ -337,8 +333,7 @@ def under_way() -> Html:
     return ui.again("answer/piece/writing", parts, id="writing", milliseconds=300)
 
 
-def state(studio: Studio) -> str:
-    """How far the step is."""
+def _state(studio: Studio) -> str:
     if studio.release is None:
         return BLOCKED
     release = written(studio)
@@ -350,8 +345,8 @@ def state(studio: Studio) -> str:
 STEP = Step(
     "answer",
     "Answer for it",
-    page,
-    state,
+    _page,
+    _state,
     {"about": _set_about, "check": _check, "write": _write, "forget": _forget, "mend": _find_mend},
     {"writing": _writing_piece, "mend": _mend_piece},
 )

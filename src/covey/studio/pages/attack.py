@@ -8,9 +8,9 @@ from covey import html
 from covey.errors import count, percent
 from covey.html import Html, Part
 from covey.studio import ui
-from covey.studio.attacking import Attacked, Learnt
+from covey.studio.attacking import Attacked, Learnt, attacked
 from covey.studio.look_state import LookState, state_with
-from covey.studio.looking import KnownColumn
+from covey.studio.looking import KnownColumn, random_person
 from covey.studio.session import Studio, text_of
 from covey.studio.ui import cell_text
 
@@ -118,9 +118,9 @@ async def act(studio: Studio, sent: FormData) -> None:
     if text_of(sent, "clear"):
         return
     if text_of(sent, "random"):
-        state.known = await studio.maker.ask("random_person")
+        state.known = await studio.maker.ask("look", random_person)
     else:
         texts = {column.name: text_of(sent, f"known-{i}") for i, column in enumerate(state.quasi)}
         state.known = {name: text for name, text in texts.items() if text}
     if state.known:
-        state.attacked = await studio.maker.ask("attack", state.known)
+        state.attacked = await studio.maker.ask("look", attacked, state.known)

@@ -23,8 +23,7 @@ from covey.tables import sources
 _WORDS = ui.WORDS["hand_over"]
 
 
-async def page(studio: Studio) -> Part:
-    """The page of the step."""
+async def _page(studio: Studio) -> Part:
     release = written(studio)
     if studio.release is not None and release is not None and outgoing.writing(studio) is None:
         return _written(studio, release, await outgoing.packed(studio))
@@ -111,9 +110,6 @@ def _dictionary(package: Package) -> Html:
     return ui.grid([HEAD[place] for place in shown], lines, "data dictionary")
 
 
-# ── the same bytes ──────────────────────────────────────────────────────────────────────────────
-
-
 def _proof(studio: Studio) -> Part:
     task = outgoing.proof(studio)
     if task is None:
@@ -176,8 +172,7 @@ async def _save_files(studio: Studio, sent: FormData) -> None:
     studio.tell(f"Saved {count(len(names), 'file')} in that folder.", "good")
 
 
-def state(studio: Studio) -> str:
-    """How far the step is."""
+def _state(studio: Studio) -> str:
     if studio.release is None or written(studio) is None:
         return BLOCKED
     task = outgoing.proof(studio)
@@ -187,4 +182,4 @@ def state(studio: Studio) -> str:
 
 
 _ACTIONS = {"accept": _accept, "prove": _prove, "save": _save_files}
-STEP = Step("hand_over", "Hand over", page, state, _ACTIONS, {"proof": _proof_piece})
+STEP = Step("hand_over", "Hand over", _page, _state, _ACTIONS, {"proof": _proof_piece})

@@ -8,17 +8,8 @@ from covey import html
 from covey.errors import UsageError, count, percent
 from covey.html import Html, Part, element
 from covey.report import Report
-from covey.studio import ui
+from covey.studio import looking, ui
 from covey.studio.look_state import LookState, look_state, state_with
-from covey.studio.looking import (
-    ORDERS,
-    GroupShown,
-    Payer,
-    RowShown,
-    RowsShown,
-    Widened,
-    spelled_range,
-)
 from covey.studio.pages import attack, question
 from covey.studio.session import Studio, is_whole, text_of, whole
 from covey.studio.steps import BLOCKED, DONE, NEXT, Step
@@ -28,8 +19,7 @@ _SHADES = ((0.0, "none"), (0.1, "little"), (0.35, "some"), (0.7, "much"))  # and
 _WORDS = ui.WORDS["look"]
 
 
-async def page(studio: Studio) -> Part:
-    """The page of the step."""
+async def _page(studio: Studio) -> Part:
     if studio.release is None:
         return ui.heading("Look at it"), no_release(studio)
     return _made(studio, studio.release.report)
@@ -80,7 +70,7 @@ def _rows(_: Studio, state: LookState) -> Part:
     return head, _grid(found, state.group), _paging(found)
 
 
-def _grid(found: RowsShown, group: GroupShown | None) -> Html:
+def _grid(found: looking.RowsShown, group: looking.GroupShown | None) -> Html:
     titles = [element("th", name, scope="col") for name in ("row", *found.names)]
     lost = element("th", "lost", scope="col", class_="number")
     head = element("thead", element("tr", titles, lost))
@@ -89,7 +79,9 @@ def _grid(found: RowsShown, group: GroupShown | None) -> Html:
     return ui.form("look/group", grid, label="choose a row")
 
 
-def _lines(row: RowShown, found: RowsShown, group: GroupShown | None) -> Iterator[Html]:
+def _lines(
+    row: looking.RowShown, found: looking.RowsShown, group: looking.GroupShown | None
+) -> Iterator[Html]:
     is_open = group is not None and group.number == row.number
     name = f"{row.number + 1:,}"
     if not row.after:
@@ -118,7 +110,7 @@ def _before(cell: str | None) -> Html:
     return html.span(cell_text(cell), class_="before gone" if cell is None else "before")
 
 
-def _cell(row: RowShown, place: int) -> Html:
+def _cell(row: looking.RowShown, place: int) -> Html:
     text, lost = cell_text(row.after[place]), row.lost[place]
     picker = element(
         "button", text, type="submit", name="pick", value=f"{row.number}-{place}", tabindex="-1",
@@ -133,7 +125,7 @@ def shade(lost: float) -> str:
     return next((name for most, name in _SHADES if lost <= most), "most")
 
 
-def _paging(found: RowsShown) -> Html:
+def _paging(found: looking.RowsShown) -> Html:
     def go(page: int, text: str) -> Html:
         is_there = 0 <= page < found.pages
         return ui.button(text, kind="quiet", name="page", value=str(page), disabled=not is_there)
@@ -150,7 +142,7 @@ _MANY = 10  # columns that are shown at once
 _FEW = 4  # values that may well have a node of their own
 
 
-def _group(group: GroupShown) -> Html:
+def _group(group: looking.GroupShown) -> Html:
     # The chosen column first, then those that have lost most.
     columns = sorted(group.columns, key=lambda column: column.name != group.chosen)
     first, rest = (
@@ -171,10 +163,10 @@ def _group(group: GroupShown) -> Html:
     )
 
 
-def _where(group: GroupShown) -> Iterator[Part]:
+def _where(group: looking.GroupShown) -> Iterator[Part]:
     """In which columns most of the loss is."""
     lost = [column for column in group.columns if column.share > 0]
-    named: list[Widened] = []
+    named: list[looking.Widened] = []
     while lost and sum(column.share for column in named) < 0.5:
         named.append(lost.pop(0))
     if len(named) > 3:
@@ -184,7 +176,7 @@ def _where(group: GroupShown) -> Iterator[Part]:
         yield "Most of that is in ", names, "."
 
 
-def _why(column: Widened, group: GroupShown) -> Html:
+def _why(column: looking.Widened, group: looking.GroupShown) -> Html:
     values = ", ".join(
         f"{cell_text(value)}{f' ({rows}×)' if rows > 1 else ''}" for value, rows in column.values
     )
@@ -203,7 +195,7 @@ def _why(column: Widened, group: GroupShown) -> Html:
     )
 
 
-def _advice(column: Widened, group: GroupShown) -> Iterator[Part]:
+def _advice(column: looking.Widened, group: looking.GroupShown) -> Iterator[Part]:
     """What would narrow the cell."""
     if not column.lost:
         return
@@ -256,7 +248,7 @@ def bar(share: float) -> Part:
 def _groups(studio: Studio, state: LookState) -> Html:
     report = studio.made.report
     lines = [
-        (spelled_range(sizes.least, sizes.most), f"{sizes.classes:,}", f"{sizes.rows:,}")
+        (looking.spelled_range(sizes.least, sizes.most), f"{sizes.classes:,}", f"{sizes.rows:,}")
         for sizes in report.classes
     ]
     numbers = html.table(("rows in a class", "classes", "rows"), lines, numbers=(1, 2))
@@ -280,7 +272,7 @@ def _payers(_: Studio, state: LookState) -> Iterator[Part]:
         yield _dear(found.each, "what each value loses", named=False)
 
 
-def _dear(payers: tuple[Payer, ...], region: str, *, named: bool) -> Html:
+def _dear(payers: tuple[looking.Payer, ...], region: str, *, named: bool) -> Html:
     lines = [
         (f"{payer.column}: {payer.label}" if named else payer.label, f"{payer.rows:,}",
          bar(payer.loss))
@@ -313,10 +305,10 @@ def _piece(needs: str, draw: _Draw) -> Callable[[Studio, Mapping[str, str]], Awa
 
 async def _choose_rows(studio: Studio, sent: FormData) -> None:
     state, order = look_state(studio), text_of(sent, "order")
-    if order not in ORDERS:
+    if order not in looking.ORDERS:
         raise UsageError("there is no such order")
     page = whole(sent, "page", "the page") if text_of(sent, "page") else 0
-    state.rows, state.group = await studio.maker.ask("rows_shown", order, page), None
+    state.rows, state.group = await studio.maker.ask("look", looking.rows_shown, order, page), None
     state.found.add("rows")
 
 
@@ -329,18 +321,17 @@ async def _choose_group(studio: Studio, sent: FormData) -> None:
         state.group = None  # the second click closes it
         return
     place = int(column) if column else None
-    state.group = await studio.maker.ask("group_shown", int(row), place)
+    state.group = await studio.maker.ask("look", looking.group_shown, int(row), place)
 
 
 async def _choose_payers(studio: Studio, sent: FormData) -> None:
     state = look_state(studio)
     place = whole(sent, "column", "the column") if text_of(sent, "column") else None
-    state.payers = await studio.maker.ask("payers", place)
+    state.payers = await studio.maker.ask("look", looking.payers, place)
     state.found.add("payers")
 
 
-def state(studio: Studio) -> str:
-    """How far the step is."""
+def _state(studio: Studio) -> str:
     if studio.release is None:
         return BLOCKED
     return NEXT if look_state(studio).rows is None else DONE
@@ -349,8 +340,8 @@ def state(studio: Studio) -> str:
 STEP = Step(
     "look",
     "Look at it",
-    page,
-    state,
+    _page,
+    _state,
     {
         "rows": _choose_rows,
         "group": _choose_group,

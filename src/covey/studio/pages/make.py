@@ -22,8 +22,7 @@ from covey.verification import Check
 _WORDS = ui.WORDS["make"]
 
 
-async def page(studio: Studio) -> Part:
-    """The page of the step."""
+async def _page(studio: Studio) -> Part:
     if (job := studio.jobs.get("make")) is not None:
         return ui.heading("Making it"), _working(studio, job)
     if studio.release is not None:
@@ -271,8 +270,7 @@ async def _remedy(studio: Studio, sent: FormData) -> None:
     await studio.make()
 
 
-def state(studio: Studio) -> str:
-    """How far the step is."""
+def _state(studio: Studio) -> str:
     if studio.release is not None:
         return DONE
     if _is_blocked(studio):
@@ -287,4 +285,4 @@ _ACTIONS = {
     "cancel": _cancel,
     "remedy": _remedy,
 }
-STEP = Step("make", "Make it", page, state, _ACTIONS, {"progress": _progress})
+STEP = Step("make", "Make it", _page, _state, _ACTIONS, {"progress": _progress})

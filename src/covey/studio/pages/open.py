@@ -22,8 +22,7 @@ from covey.tables.csv_files import Dialect
 _WORDS = ui.WORDS["open"]
 
 
-async def page(studio: Studio) -> Part:
-    """The page of the step."""
+async def _page(studio: Studio) -> Part:
     if (job := studio.jobs.get("open")) is not None:
         stage = html.p(f"{job.stage} …", role="status")
         heading = ui.heading("Open a table")
@@ -336,8 +335,7 @@ def _refuse_misfit(schema: Schema, names: tuple[str, ...]) -> None:
         )
 
 
-def state(studio: Studio) -> str:
-    """How far the step is."""
+def _state(studio: Studio) -> str:
     if studio.opened is None:
         return NEEDS
     found = studio.opened.draft.findings
@@ -347,8 +345,8 @@ def state(studio: Studio) -> str:
 STEP = Step(
     "open",
     "Open",
-    page,
-    state,
+    _page,
+    _state,
     {
         "path": _path,
         "upload": _upload,

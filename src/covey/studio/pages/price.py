@@ -22,8 +22,7 @@ _WORDS = ui.WORDS["price"]
 _SWAPS = "answer line rail same"  # what a move of k changes; the slider itself stays
 
 
-async def page(studio: Studio) -> Part:
-    """The page of the step."""
+async def _page(studio: Studio) -> Part:
     if not studio.schema.quasi:
         return ui.nothing_known(_WORDS["title"])
     if studio.schema.require.k is None:
@@ -313,9 +312,6 @@ def _why_not(model: str, level: str, known: tuple[int, float]) -> str:
     return ""
 
 
-# ── published rules ─────────────────────────────────────────────────────────────────────────────
-
-
 def _rules() -> Html:
     """Rules to compare a k with, and where they are from."""
     rows = [(f"{mark.k}", mark.says, f"{mark.title}. {mark.cited}") for mark in MARKS]
@@ -371,8 +367,7 @@ def _read(setting: str) -> int | float | str:
     return float(setting) if _is_number(setting) else setting
 
 
-def state(studio: Studio) -> str:
-    """How far the step is."""
+def _state(studio: Studio) -> str:
     if not studio.schema.quasi:
         return BLOCKED
     return DONE if studio.price is not None or studio.release is not None else NEXT
@@ -381,8 +376,8 @@ def state(studio: Studio) -> str:
 STEP = Step(
     "price",
     "How safe, at what price?",
-    page,
-    state,
+    _page,
+    _state,
     {"k": _set_k, "slide": _slide, "suppress": _suppress, "share": _limit, "require": _require},
     {"answer": _answer_piece, "curve": _curve_piece},
 )

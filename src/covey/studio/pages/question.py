@@ -8,7 +8,7 @@ from covey import html
 from covey.errors import UsageError, percent
 from covey.html import Html, Part, element
 from covey.studio import ui
-from covey.studio.asking import Answer, Line, Measure, Question
+from covey.studio.asking import Answer, Line, Measure, Question, answered
 from covey.studio.look_state import LookState, state_with
 from covey.studio.session import Studio, is_whole, text_of, whole
 
@@ -100,4 +100,4 @@ async def act(studio: Studio, sent: FormData) -> None:
         raise UsageError("choose what to ask")
     if measure == "share" and not questions[measure].value:
         raise UsageError("type the value whose share you want to know")
-    state.answer = await studio.maker.ask("question", questions[measure])
+    state.answer = await studio.maker.ask("look", answered, questions[measure])

@@ -44,8 +44,7 @@ _KNOWN_BY = {
 }
 
 
-async def page(studio: Studio) -> Part:
-    """The page of the step."""
+async def _page(studio: Studio) -> Part:
     kept = await _kept(studio)
     known = [column.name for column in kept if column.known]
     unique = await _unique(studio, known)
@@ -428,8 +427,7 @@ async def _confirmed(studio: Studio, _: FormData) -> str:
     return "shown"
 
 
-def state(studio: Studio) -> str:
-    """How far the step is."""
+def _state(studio: Studio) -> str:
     decided = studio.schema.quasi and not _is_undecided(studio)
     return DONE if decided and "roles" in studio.work.checked else NEEDS
 
@@ -437,8 +435,8 @@ def state(studio: Studio) -> str:
 STEP = Step(
     "roles",
     "Who could recognise whom?",
-    page,
-    state,
+    _page,
+    _state,
     {"set": _set, "knows": _knows, "person": _person, "confirm": _confirmed, "why": _why_not_known},
     {"histogram": _histogram},
 )

@@ -27,8 +27,7 @@ STARS = (0.5, 1.0, 2.0, 4.0, 8.0)  # the weights of one star, two stars and so o
 _WORDS = ui.WORDS["shown"]
 
 
-async def page(studio: Studio) -> Part:
-    """The page of the step."""
+async def _page(studio: Studio) -> Part:
     title, names = _WORDS["title"], list(studio.schema.quasi)
     if not names:
         return ui.nothing_known(title)
@@ -401,8 +400,7 @@ async def _cuts(studio: Studio, query: Mapping[str, str]) -> Part:
     return html.figure(svg, f"values of {name} and where they are cut") if svg else ""
 
 
-def state(studio: Studio) -> str:
-    """How far the step is."""
+def _state(studio: Studio) -> str:
     if not studio.schema.quasi:
         return BLOCKED
     return DONE if "shown" in studio.work.checked else NEXT
@@ -411,8 +409,8 @@ def state(studio: Studio) -> str:
 STEP = Step(
     "shown",
     "How may it be shown?",
-    page,
-    state,
+    _page,
+    _state,
     {
         "set": _set,
         "propose": _propose,
