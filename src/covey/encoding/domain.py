@@ -4,10 +4,10 @@ A `Scan` counts the values of each column. Scans of batches add up, in any order
 whole table, and from it follows the `Domain`. So a part of a table is encoded like the whole.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,17 +21,23 @@ from covey.schema import Column, ColumnType, Schema, labels
 from covey.schema.taxonomy import Taxonomy
 from covey.tables.cells import as_days, as_numbers
 from covey.tables.csv_files import Dialect
+from covey.tables.merging import FieldSums, each
 
 VALUE, ROWS = "value", "rows"
 
 
+def _summed(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    both = pl.concat([one, other], how="vertical_relaxed")
+    return both.group_by(VALUE).agg(pl.col(ROWS).sum()).sort(VALUE, nulls_last=True)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Scan:
+class Scan(FieldSums):
     """The distinct values of each column, and how many rows have each."""
 
     rows: int
-    quasi: Mapping[str, pl.DataFrame]
-    sensitive: Mapping[str, pl.DataFrame]
+    quasi: Annotated[Mapping[str, pl.DataFrame], each(_summed)]
+    sensitive: Annotated[Mapping[str, pl.DataFrame], each(_summed)]
 
     @classmethod
     def of(cls, values: Values) -> "Scan":
@@ -40,19 +46,6 @@ class Scan:
             values.rows,
             {name: _counted(column) for name, column in values.quasi.items()},
             {name: _counted(column) for name, column in values.sensitive.items()},
-        )
-
-    def __add__(self, other: "Scan") -> "Scan":
-        return Scan.sum([self, other])
-
-    @classmethod
-    def sum(cls, scans: Iterable["Scan"]) -> "Scan":
-        """The scan of all these batches together."""
-        every = list(scans)
-        return cls(
-            sum(one.rows for one in every),
-            _summed([one.quasi for one in every]),
-            _summed([one.sensitive for one in every]),
         )
 
     def domain(self, schema: Schema, dialect: Dialect) -> "Domain":
@@ -101,18 +94,6 @@ class ValueCounts(NamedTuple):
             known = pl.Series(self.attribute.values).fill_nan(None)
         frame = pl.DataFrame({VALUE: known, ROWS: self.rows})
         return frame.sort(VALUE, nulls_last=True)
-
-
-def _summed(counts: list[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
-    if len(counts) == 1:
-        return dict(counts[0])
-    return {
-        name: pl.concat([one[name] for one in counts], how="vertical_relaxed")
-        .group_by(VALUE)
-        .agg(pl.col(ROWS).sum())
-        .sort(VALUE, nulls_last=True)
-        for name in counts[0]
-    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ be worked on anywhere, and again after a crash, with the same groups.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,7 @@ from covey.errors import InfeasibleError
 from covey.repair.repair import repair
 from covey.repair.sizes import large_enough
 from covey.repair.surplus import without_surplus
+from covey.tables.merging import FieldSums, each, unless_none
 
 G = TypeVar("G")
 
@@ -95,18 +96,14 @@ class Grouping(Generic[G]):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Outcome(FieldSums):
     """What the groups of some rows cost and leave: outcomes of parts add up."""
 
     cost: float
     suppressed: int
-    released: Mapping[str, Longs]  # rows with each value of the constrained columns
-    scan: Scan | None = None  # of the released rows, where their domain is not known otherwise
-
-    def __add__(self, other: "Outcome") -> "Outcome":
-        released = {name: rows + other.released[name] for name, rows in self.released.items()}
-        scan = None if self.scan is None or other.scan is None else self.scan + other.scan
-        return Outcome(self.cost + other.cost, self.suppressed + other.suppressed, released, scan)
+    released: Annotated[Mapping[str, Longs], each()]  # rows with each constrained value
+    # Of the released rows, where their domain is not known otherwise.
+    scan: Annotated[Scan | None, unless_none()] = None
 
 
 def chosen(

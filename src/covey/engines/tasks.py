@@ -10,7 +10,8 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from operator import or_
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -43,7 +44,7 @@ from covey.schema.requirements import Requirement
 from covey.tables import Table
 from covey.tables.batches import ROWS, Typed
 from covey.tables.formats.common import are_whole
-from covey.tables.merging import merged
+from covey.tables.merging import FieldSums, each, merged
 from covey.tables.strays import Suspects
 from covey.verification import survey as judging
 from covey.verification.verifying import LINES
@@ -146,14 +147,11 @@ def add(batches: Arrow) -> Iterator[Piece]:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(FieldSums):
     """Of columns of floats, those that have numbers, and those with other than whole ones."""
 
-    present: frozenset[str]
-    broken: frozenset[str]
-
-    def __add__(self, other: "Whole") -> "Whole":
-        return Whole(self.present | other.present, self.broken | other.broken)
+    present: Annotated[frozenset[str], or_]
+    broken: Annotated[frozenset[str], or_]
 
 
 def whole(batches: Arrow) -> Iterator[Piece]:
@@ -357,16 +355,12 @@ def persons(batches: Arrow, number: int) -> Iterator[Piece]:
 
 
 @dataclass(frozen=True)
-class Owned:
+class Owned(FieldSums):
     """People, rows of the person with most of them, and rows of no one."""
 
     people: int
-    most: int
+    most: Annotated[int, max]
     unknown: int
-
-    def __add__(self, other: "Owned") -> "Owned":
-        most = max(self.most, other.most)
-        return Owned(self.people + other.people, most, self.unknown + other.unknown)
 
 
 def owned_most(batches: Arrow) -> Iterator[Piece]:
@@ -392,31 +386,26 @@ def _read_back(batches: Arrow, typed: Typed) -> Iterator[tuple[int, int, Table]]
             yield int(file[begin]), int(row[begin]), typed.table(cells[int(begin) : int(end)])
 
 
+def _distinct(one: pl.Series, other: pl.Series) -> pl.Series:
+    return pl.concat([one, other]).unique()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Seen:
+class Seen(FieldSums):
     """What one pass over the files of a release finds out."""
 
     survey: judging.Survey
     classes: ReleasedClasses
     carried: Carried
     content: Content
-    listed: Mapping[str, pl.Series]  # distinct cells
-
-    def __add__(self, other: "Seen") -> "Seen":
-        return Seen(
-            self.survey + other.survey,
-            self.classes + other.classes,
-            self.carried + other.carried,
-            self.content + other.content,
-            {n: pl.concat([own, other.listed[n]]).unique() for n, own in self.listed.items()},
-        )
+    listed: Annotated[Mapping[str, pl.Series], each(_distinct)]  # distinct cells
 
 
 def see(batches: Arrow, typed: Typed, task: Task, listed: Sequence[str]) -> Iterator[Piece]:
     """Go through the files once."""
     target = task.request.class_column
 
-    def each() -> Iterator[Seen]:
+    def files() -> Iterator[Seen]:
         for file, row, table in _read_back(batches, typed):
             before = (file << _IN_FILE) + row
             yield Seen(
@@ -427,7 +416,7 @@ def see(batches: Arrow, typed: Typed, task: Task, listed: Sequence[str]) -> Iter
                 {name: table.frame[name].unique() for name in listed},
             )
 
-    found = merged(each())
+    found = merged(files())
     if found is not None:
         yield 0, SUM, found
 

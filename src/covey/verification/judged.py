@@ -4,77 +4,38 @@ Sums, and the worst figure of a class: both are the same in whatever order they 
 are whole numbers and fractions, so adding does not round.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import Annotated, Any, Self, cast, get_type_hints
+from operator import and_
+from typing import Annotated
 
 import polars as pl
 
 from covey.schema.requirements import AlphaK, LDiversity, Requirement
+from covey.tables.merging import FieldSums, each, unless_none
 from covey.verification.class_counts import Spread
 from covey.verification.classes import ROWS, Classes, Matches
 from covey.verification.sensitive import SIMILAR, SensitiveColumn
 
 
-def _worst(of: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The worse of two figures; none if one is none, because then no number holds."""
-    return lambda one, other: None if one is None or other is None else of(one, other)
-
-
-def _each(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Merge two mappings key by key."""
-
-    def merged(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:
-        both = {key: merge(one[key], other[key]) for key in one.keys() & other.keys()}
-        return {**one, **other, **both}
-
-    return merged
-
-
-def _sum(one: Any, other: Any) -> Any:
-    return one + other
-
-
-def _both(one: bool, other: bool) -> bool:
-    return one and other
-
-
-@cache
-def _rules(kind: Any) -> dict[str, Callable[[Any, Any], Any]]:
-    """How to merge each field."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {name: hint.__metadata__[0] for name, hint in hints.items()}
-
-
-class _Mergeable:
-    """Adds each field by the rule beside its type."""
-
-    def __add__(self, other: Self) -> Self:
-        kind: Any = type(self)
-        rules = _rules(kind).items()
-        merged = {name: by(getattr(self, name), getattr(other, name)) for name, by in rules}
-        return cast("Self", kind(**merged))
-
-
 @dataclass(frozen=True, repr=False)
-class Figures(_Mergeable):
+class Figures(FieldSums):
     """The figures of a sensitive column."""
 
     distinct: Annotated[int, min]
     share: Annotated[Fraction, max]
-    listed: Annotated[Mapping[tuple[str, ...], Fraction], _each(max)]  # of listed values
+    listed: Annotated[Mapping[tuple[str, ...], Fraction], each(max)]  # of listed values
     entropy: Annotated[float, min]
-    recursive: Annotated[Mapping[int, Fraction | None], _each(_worst(max))]  # by l
+    recursive: Annotated[Mapping[int, Fraction | None], each(unless_none(max))]  # by l
     equal: Annotated[Fraction, max]
-    ordered: Annotated[Fraction | None, _worst(max)]
-    hierarchical: Annotated[Fraction | None, _worst(max)]
+    ordered: Annotated[Fraction | None, unless_none(max)]
+    hierarchical: Annotated[Fraction | None, unless_none(max)]
     gain: Annotated[Fraction, max]
-    bounded: Annotated[bool, _both]
-    log_ratio: Annotated[float | None, _worst(max)]
-    certain: Annotated[int, _sum]  # rows
-    similar: Annotated[int, _sum]  # rows
+    bounded: Annotated[bool, and_]
+    log_ratio: Annotated[float | None, unless_none(max)]
+    certain: int  # rows
+    similar: int  # rows
 
     @classmethod
     def of(
@@ -103,7 +64,7 @@ class Figures(_Mergeable):
 
 
 @dataclass(frozen=True)
-class Shares(_Mergeable):
+class Shares(FieldSums):
     """The shares that persons have of the rows of a class.
 
     An attacker who picks any of the person's rows is right, so the share is the chance. The
@@ -113,9 +74,9 @@ class Shares(_Mergeable):
 
     fewest: Annotated[int, min]  # persons in a class
     highest: Annotated[Fraction, max]  # share of a person
-    most: Annotated[int, _sum]  # rows of the person with most rows of a class
+    most: int  # rows of the person with most rows of a class
     # For each size of a class: the squares of rows of a person over this size.
-    squares: Annotated[Mapping[int, Fraction], _each(_sum)]
+    squares: Annotated[Mapping[int, Fraction], each()]
 
     @classmethod
     def of(cls, classes: Classes, persons: pl.Series) -> "Shares":
@@ -140,13 +101,13 @@ class Shares(_Mergeable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Judged(_Mergeable):
+class Judged(FieldSums):
     """What was found in some classes, with all rows of each."""
 
-    classes: Annotated[int, _sum]
-    rows: Annotated[int, _sum]
+    classes: int
+    rows: int
     smallest: Annotated[int, min]
     largest: Annotated[int, max]
-    figures: Annotated[Mapping[str, Figures], _each(_sum)]  # by sensitive column
-    shares: Annotated[Mapping[str, Shares], _each(_sum)]  # by person column
-    matches: Annotated[Matches, _sum]
+    figures: Annotated[Mapping[str, Figures], each()]  # by sensitive column
+    shares: Annotated[Mapping[str, Shares], each()]  # by person column
+    matches: Matches
