@@ -115,8 +115,6 @@ def _shuffled(frame: pl.DataFrame) -> pl.DataFrame:
     return frame[np.random.default_rng(0).permutation(frame.height)]
 
 
-# ── SAL and INCOME ──────────────────────────────────────────────────────────────────────────────
-
 _COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = files.declared("columns.toml")
 
 

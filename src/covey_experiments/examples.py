@@ -229,8 +229,6 @@ def _complexity() -> Worked:
     return Worked(head, rows, Verdict((finding,)))
 
 
-# ── all of them ─────────────────────────────────────────────────────────────────────────────────
-
 WORK = {
     "he-tables": _tables_1_and_2,
     "he-theorem": _theorem_3,

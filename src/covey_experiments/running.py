@@ -84,8 +84,6 @@ class Experiment:
     def _part(self, request: Target) -> Subset:
         return self._sources[request.table].part(request.rows, request.columns)
 
-    # ── running ─────────────────────────────────────────────────────────────────────────────────
-
     def run(self, missing: Sequence[tuple[Target, int]], progress: Progress = silent) -> None:
         """Do the missing runs. After an interruption, the finished runs remain."""
         known: tuple[Target, Subset] | None = None

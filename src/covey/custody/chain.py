@@ -237,8 +237,6 @@ def _escaped(name: str) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
 
 
-# ── the table ───────────────────────────────────────────────────────────────────────────────────
-
 TABLE = """
 CREATE TABLE events (
     place INTEGER PRIMARY KEY,

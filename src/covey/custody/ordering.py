@@ -131,9 +131,6 @@ def _hashed(cells: pl.Series, secret: bytes) -> pl.Series:
     return cells.replace_strict(known, hashes, default=None, return_dtype=pl.UInt64)
 
 
-# ── content ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True)
 class Content:
     """A digest of rows in no particular order: digests of batches add up."""

@@ -323,9 +323,6 @@ def _damaged(problems: list[str]) -> UsageError:
     )
 
 
-# ── the open file ───────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(eq=False, repr=False)
 class OpenRegister:
     """An open register, read and changed under the key of one custodian."""

@@ -383,9 +383,6 @@ class Appender:
                 self._spool.complete(self._name, self._chain.tag)
 
 
-# ── frames ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def write_frame(appender: Appender, frame: pl.DataFrame) -> None:
     """Add a frame as one chunk."""
     data = BytesIO()

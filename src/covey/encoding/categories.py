@@ -230,9 +230,6 @@ def _meaning(label: str) -> str:
     return f"[{whole[1]}, {int(whole[2]) + 1})" if whole else label.rstrip(ROOT)
 
 
-# ── trees ───────────────────────────────────────────────────────────────────────────────────────
-
-
 def tree_over(name: str, column: Column, known: pl.Series, dialect: Dialect) -> Taxonomy:
     """The tree of a column with these distinct labels."""
     try:

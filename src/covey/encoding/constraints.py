@@ -198,9 +198,6 @@ def constraints_of(
     return Constraints(compiled, {name: columns[name] for name in names}) if compiled else None
 
 
-# ── feasibility ─────────────────────────────────────────────────────────────────────────────────
-
-
 def _of_whole(  # noqa: PLR0911 - one case a model
     requirement: Requirement,
     counts: Longs,

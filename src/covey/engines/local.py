@@ -285,8 +285,6 @@ class Local(InParts):
             yield number, part_of(self.progress, stage, number, self.job.cuts.parts)
             self.progress(stage, (number + 1) / self.job.cuts.parts)
 
-    # ── files ───────────────────────────────────────────────────────────────────────────────────
-
     def gathered(self, place: int) -> Gathered:
         """The sorted rows of a bucket."""
         two = frames(self.spool, f"bucket-{place}")
@@ -295,8 +293,6 @@ class Local(InParts):
     def written(self, folder: Path) -> LocalFiles:
         """Write each bucket as a file, and read it back."""
         return LocalFiles.written(self, folder, _ending(self.source))
-
-    # ── checkpoints ─────────────────────────────────────────────────────────────────────────────
 
     def once(self, name: str, work: Callable[[], T]) -> T:
         """Do a piece of work, unless it was done before a crash."""

@@ -248,9 +248,6 @@ def _total(pieces: "DataFrame", what: str = SUM) -> Any:
     return merged(_values(_pieces(few, tasks.add), SUM))
 
 
-# ── passes ──────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(eq=False, repr=False)
 class SparkRun(InParts):
     """The passes of a release, one after another."""
@@ -285,8 +282,6 @@ class SparkRun(InParts):
         needed = self.table.frame.select(_columns(self.task.needed))
         return _pieces(needed, task, self.table.typed, *arguments)
 
-    # ── the input ───────────────────────────────────────────────────────────────────────────────
-
     def scanned(self) -> InputSurvey:
         """Go through the input once."""
         with _spark("scanning"):
@@ -309,8 +304,6 @@ class SparkRun(InParts):
             final = element_at(lit(number.tolist()), col("place") + 1).cast("int")
             self._parts = _placed(_only(divided, "rows"), cuts.parts, final)
         return replace(self.job, cuts=cuts)
-
-    # ── parts ───────────────────────────────────────────────────────────────────────────────────
 
     def grouped(self, request: Request) -> "Grouping[DataFrame]":
         """The groups of all parts, with their rows in Spark's keeping."""
@@ -338,8 +331,6 @@ class SparkRun(InParts):
             parts: list[ShownPart] = _values(self._shown, "summary")
         self._content, self._types = total([one.content for one in parts]), parts[0].types
         return total([one.summary for one in parts])
-
-    # ── files ───────────────────────────────────────────────────────────────────────────────────
 
     def written(self, folder: Any) -> "SparkFiles":
         """Write each bucket as a file, and compare what is read back."""
@@ -408,8 +399,6 @@ class SparkFiles(PartFiles):
             raise ViolationError("the files have no rows: nothing is published")
         return found
 
-    # ── judging ─────────────────────────────────────────────────────────────────────────────────
-
     def judged(self) -> Verdict:
         """Verify all files together."""
         requirements = self.task.request.requirements
@@ -431,8 +420,6 @@ class SparkFiles(PartFiles):
         cells = _pieces(self._rows, tasks.send_rows, self._typed)
         rows = _placed(owners.union(cells), self.run.buckets)
         return _pieces(rows, tasks.code_owned, self._typed, self.task, *terms)
-
-    # ── measuring ───────────────────────────────────────────────────────────────────────────────
 
     def trace(self) -> None:
         """Nothing: the hashes of a register need the key, which never leaves the driver."""

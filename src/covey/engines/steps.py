@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from operator import or_
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -45,7 +47,7 @@ from covey.schema.requirements import PersonShare
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
 from covey.tables.formats.arrow import fresh
-from covey.tables.merging import merged
+from covey.tables.merging import FieldSums, merged
 from covey.tables.strays import Suspects
 
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
@@ -156,7 +158,7 @@ def _lowest(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InputSurvey:
+class InputSurvey(FieldSums):
     """What the first pass finds out: surveys of batches add up."""
 
     read: int
@@ -164,7 +166,8 @@ class InputSurvey:
     content: Content
     sample: RowSample
     repeating: Repeating
-    mended: frozenset[tuple[str, str]]  # columns with mended cells, and how these were mended
+    # Columns with mended cells, and how these were mended.
+    mended: Annotated[frozenset[tuple[str, str]], or_]
     suspects: Suspects  # rows that may be no people
 
     @classmethod
@@ -187,17 +190,6 @@ class InputSurvey:
             ),
             frozenset((each.column, each.how) for each in table.mended),
             Suspects.of(batch),
-        )
-
-    def __add__(self, other: "InputSurvey") -> "InputSurvey":
-        return InputSurvey(
-            self.read + other.read,
-            self.scan + other.scan,
-            self.content + other.content,
-            self.sample + other.sample,
-            self.repeating + other.repeating,
-            self.mended | other.mended,
-            self.suspects + other.suspects,
         )
 
     @classmethod
@@ -240,9 +232,6 @@ class Limits:
             if len(every) >= most:
                 limits[name] = int(every[most - 1])
         return Limits(limits.pop(HASH, None), limits, kept)
-
-
-# ── the whole table ─────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -522,7 +511,7 @@ def _scanned(rows: PartRows, found: Grouping[Groups | Rings], job: Job) -> Group
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary:
+class Summary(FieldSums):
     """What a report says of the released rows of a part and their groups; parts add up."""
 
     scan: Scan
@@ -546,16 +535,6 @@ class Summary:
             Counter({a.name: filled_in(a, own) for a in table.attributes}),
             Counter(dict(zip(job.mends, mended, strict=True))),
             Originals.of(table.encoded_within(job.domain), own),
-        )
-
-    def __add__(self, other: "Summary") -> "Summary":
-        return Summary(
-            self.scan + other.scan,
-            self.suppressed + other.suppressed,
-            self.in_groups + other.in_groups,
-            self.filled_in + other.filled_in,
-            self.mended + other.mended,
-            self.originals + other.originals,
         )
 
 

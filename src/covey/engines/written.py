@@ -86,8 +86,6 @@ class LocalFiles(PartFiles):
         kind = "csv" if self.ending == ".csv" else "parquet"
         return Output.of_folder(kind, self.digests, self.dialect.written, self.defused)
 
-    # ── judging ─────────────────────────────────────────────────────────────────────────────────
-
     def judged(self) -> Verdict:
         """Verify all files together."""
         requirements = self.task.request.requirements

@@ -173,8 +173,6 @@ _SHORT_NUMBER = r"^[+-]?(0|[1-9][0-9]{0,4})([.,][0-9]*)?$"
 _BY_NAME = tuple(known for known in RECOGNISERS if known.concept)
 
 
-# ── small vocabularies of values ────────────────────────────────────────────────────────────────
-
 FLAGS = frozenset(_VALUES["flags"].split())
 UNKNOWN = frozenset(_VALUES["unknown"].strip().split("\n"))
 _MEANING = {word: sex for sex, known in _VALUES["sexes"].items() for word in known.split()}

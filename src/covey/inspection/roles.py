@@ -137,9 +137,6 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-# ── others ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def _known_or_private(facts: Facts) -> Judgement:
     kind = facts.kind
     if kind is not None and kind.role is Role.SENSITIVE:

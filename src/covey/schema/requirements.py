@@ -512,9 +512,6 @@ SENSITIVE_MODELS: dict[str, type[SensitiveRequirement]] = {
 }
 
 
-# ── checks that users do not ask for ─────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True)
 class DisjointMatchings(Model):
     """The guarantee of a method without classes: `k` pairings of people with released rows."""

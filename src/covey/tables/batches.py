@@ -159,9 +159,6 @@ def _of_table(whole: Table, files: tuple[str, ...], rows: int) -> Batches:
     return Batches(names, whole.dialect, whole.source, files, read, *known)
 
 
-# ── Parquet ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def _of_parquet(
     found: ParquetFiles, place: Location, schema: Schema | None, declared: TableFormat, rows: int
 ) -> Batches:
@@ -186,9 +183,6 @@ def _whole(found: ParquetFiles, names: Sequence[str], rows: int) -> list[str]:
         whole -= {cells.name for cells in frame if not are_whole(cells)}
         present |= {cells.name for cells in frame if len(cells.drop_nulls().drop_nans())}
     return [name for name in names if name in whole & present]
-
-
-# ── CSV ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _of_csv(found: CsvFiles, place: Location, rows: int) -> Batches:

@@ -686,9 +686,6 @@ _A_GROUP = r"[0-9][,. '\x{2019}\x{a0}\x{2009}\x{202f}][0-9]{3}"
 _NEARLY_ALL = 0.9
 
 
-# ── out ───────────────────────────────────────────────────────────────────────────────────────────
-
-
 def as_text(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
     """Every cell as written in the file."""
     if dialect.encoding == "utf-8" and frame.columns[0].startswith("\ufeff"):

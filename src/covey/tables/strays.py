@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
 from math import isclose, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from covey.errors import TableError, count
 from covey.schema import RowKind, TableFormat
 from covey.tables.csv_files import Dialect
-from covey.tables.merging import merged
+from covey.tables.merging import FieldSums, merged
 
 if TYPE_CHECKING:
     from covey.tables.table import Table
@@ -61,7 +61,7 @@ class Stray:
 
 
 @dataclass(frozen=True)
-class _Contents:
+class _Contents(FieldSums):
     """What a column holds in the rows that are not suspect."""
 
     rows: int
@@ -69,14 +69,8 @@ class _Contents:
     words: int
     totals: int
     sum: float
-    top: float
-    longest: int
-
-    def __add__(self, other: "_Contents") -> "_Contents":
-        counts = (self.rows + other.rows, self.present + other.present, self.words + other.words)
-        total, top = self.sum + other.sum, max(self.top, other.top)
-        longest = max(self.longest, other.longest)
-        return _Contents(*counts, self.totals + other.totals, total, top, longest)
+    top: Annotated[float, max]
+    longest: Annotated[int, max]
 
     @property
     def is_usual(self) -> bool:

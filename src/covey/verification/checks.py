@@ -75,9 +75,6 @@ def _check_person_share(requirement: PersonShare, judged: Judged) -> Check:
     return Check(requirement, None, holds=False, reason=reason, judged=False)
 
 
-# ── risks ───────────────────────────────────────────────────────────────────────────────────────
-
-
 def risks_of(
     requirements: Sequence[Requirement],
     rows: int,

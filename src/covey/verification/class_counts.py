@@ -78,8 +78,6 @@ class Spread:
     def _sums(self, of_entries: Numbers) -> Numbers:
         return np.add.reduceat(of_entries, self.first)
 
-    # ── diversity ───────────────────────────────────────────────────────────────────────────────
-
     def largest_share(self, listed: Longs | None = None) -> Fraction:
         """The largest share of a value, or of one of the listed values, in a class."""
         chosen = slice(None) if listed is None else np.isin(self.value, listed)
@@ -183,8 +181,6 @@ class Spread:
         label, at = np.divmod(distinct, nodes)
         return label, at, rows
 
-    # ── gains ───────────────────────────────────────────────────────────────────────────────────
-
     @cached_property
     def _expected(self) -> Longs:
         """The rows expected of each entry by the share of its value in the table, times n."""
@@ -205,8 +201,6 @@ class Spread:
         if self.distinct.min() < len(self.totals):
             return None
         return float(abs(np.log(self.rows * self.total / self._expected)).max())
-
-    # ── disclosure ───────────────────────────────────────────────────────────────────────────────
 
     def certain(self) -> int:
         """The rows whose class has only one value."""

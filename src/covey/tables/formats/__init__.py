@@ -175,8 +175,6 @@ def format_of(data: bytes) -> str:
     return f"zipped {name}" if data.startswith(_ZIP) and inside is not data else name
 
 
-# ── out ─────────────────────────────────────────────────────────────────────────────────────────
-
 _WRITTEN = {
     (".parquet", ".pq"): "parquet",
     (".arrow", ".feather", ".ipc"): "arrow",
