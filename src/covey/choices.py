@@ -13,7 +13,7 @@ from covey.clustering.objectives import Aims
 from covey.clustering.request import Request, options_among
 from covey.custody.keys import Key
 from covey.encoding import Style
-from covey.errors import SchemaError
+from covey.errors import SchemaError, UsageError
 from covey.inspection.named import Names, described
 from covey.release import Writing
 from covey.schema import Schema
@@ -105,14 +105,18 @@ class Choices(GivenColumns, Models, MethodChoices, total=False):
 
     With `follow`, people whom the releases in the register showed together stay together, and
     nothing is released if anyone has fewer than k candidates in all releases combined; rows of
-    people who have lost too many of their class are left out. `reserve` makes groups of k + reserve
-    rows, so that some may leave before the next release.
+    people who have lost too many of their class are left out, unless `shrunk` is "keep": then the
+    release says how many have fewer. With `only_new`, only people are released whom no release in
+    the register has. `reserve` makes groups of k + reserve rows, so that some may leave before the
+    next release.
     """
 
     require: Requirement | Sequence[Requirement] | None
     style: Style
     keep_order: bool
     follow: bool
+    only_new: bool
+    shrunk: Literal["leave-out", "keep"]
 
 
 class Keywords(Choices, Writing, total=False):
@@ -148,7 +152,9 @@ class TableRequest:
         settings = popped(rest, _SETTINGS)
         roles = popped(rest, GivenColumns.__annotations__)
         models = popped(rest, Models.__annotations__)
-        releases = popped(rest, ("follow", "reserve"))
+        releases = popped(rest, ("reserve", "shrunk"))
+        if (composition := composition_of(**popped(rest, ("follow", "only_new")))) is not None:
+            releases["composition"] = composition
         own = options_among(method, models | (roles if schema is not None else {}))
         roles, models = (
             {name: value for name, value in given.items() if name not in own}
@@ -157,12 +163,17 @@ class TableRequest:
         table, known, notes = described_by(table, schema, roles, models.get("k"))
         options = {name: value for name, value in (rest | own).items() if value is not None}
         requirements = known.requirements(require, **models)
-        if releases.pop("follow", False):
-            releases["composition"] = "follow"
         known = known.requiring(**models, **releases)
         return cls(
             table, known, Request.of(known, requirements, method, options, **settings), notes
         )
+
+
+def composition_of(*, follow: bool = False, only_new: bool = False) -> str | None:
+    """What is required of all releases together; None for what the schema says."""
+    if follow and only_new:
+        raise UsageError("follow releases everyone, only_new (--only-new) new people: choose one")
+    return "follow" if follow else "only-new" if only_new else None
 
 
 def popped(given: dict[str, Any], names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:

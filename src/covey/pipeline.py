@@ -6,7 +6,7 @@ survey → divide → form → show → verify → measure → remember → publ
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +32,15 @@ from covey.generalisation import Originals, View, generalise
 from covey.measures import loss
 from covey.measures.loss import Losses
 from covey.measures.queries import query_error
-from covey.release import Destination, Outputs, Release, Writing, output_of, refuse_uncertain
+from covey.release import (
+    Destination,
+    Outputs,
+    Release,
+    Writing,
+    output_of,
+    refuse_lacking,
+    refuse_uncertain,
+)
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.compared import Compared
 from covey.report.findings import Findings
@@ -73,11 +81,38 @@ def anonymize(
     the table in memory at any time; original rows wait on the disk beside `to`, encrypted under
     the key. For a DataFrame of Spark it is "spark". A table in parts needs a schema.
     """
+    engine = engine or engine_for(source, to)
+    checked, order = _ordered(source, schema, to, engine, choices)
+    with opened(checked.table, order.schema, engine) as table:
+        return _released(table, order, checked.notes, Clock(progress))
+
+
+def unwritten(
+    source: Any,
+    schema: Schema,
+    *,
+    to: str | Path | None,
+    progress: Progress,
+    **choices: Unpack[Keywords],
+) -> Release:
+    """Make a release in memory that `Release.write` will write `to` this place."""
+    checked, order = _ordered(source, schema, to, "memory", choices)
+    with opened(checked.table, order.schema, "memory") as table:
+        return _made(table, order, checked.notes, Clock(progress), None)
+
+
+def _ordered(
+    source: Any,
+    schema: Schema | None,
+    to: str | Path | None,
+    engine: Engine,
+    choices: Mapping[str, Any],
+) -> tuple[TableRequest, Order]:
+    """The checked request and where its release goes, before any work."""
     rest: dict[str, Any] = {**choices}
     writing = popped(rest, Writing.__annotations__)
     drawn, parts = popped(rest, ("key", "seed")), popped(rest, ("part_rows", "resume"))
     price = rest.pop("price", False)
-    engine = engine or engine_for(source, to)
     _refuse_unfit(engine, schema, to, {n for n, v in (writing | parts).items() if v})
     if price and engine != "memory":
         raise UsageError("price needs the whole table in memory: omit it")
@@ -96,9 +131,9 @@ def anonymize(
     )
     _refuse_outputs(order)
     _refuse_following(order, engine)
-    source = tables.read(checked.table, order.schema) if order.price else checked.table
-    with opened(source, order.schema, engine) as table:
-        return _released(table, order, checked.notes, Clock(progress))
+    if price:
+        checked = replace(checked, table=tables.read(checked.table, order.schema))
+    return checked, order
 
 
 def engine_for(source: Any, to: str | Path | None) -> Engine:
@@ -184,17 +219,21 @@ def _refuse_outputs(order: Order) -> None:
 
 
 def _refuse_following(order: Order, engine: str) -> None:
-    """Refuse to follow earlier releases where they or their people are not known."""
-    if not order.request.follows:
-        if order.price:
-            raise UsageError("price is that of following earlier releases: pass follow, too")
+    """Refuse to build on earlier releases where they or their people are not known."""
+    if order.price and not order.request.follows:
+        raise UsageError("price is that of following earlier releases: pass follow, too")
+    if order.to is not None:
+        refuse_lacking(order.to, order.key)
+    if not (asked := order.schema.require).needs_earlier:
         return
     if not order.remember:
-        raise UsageError("follow needs the register: omit register=False (--no-register)")
+        raise UsageError(
+            f"{asked.composition} needs the register: omit register=False (--no-register)"
+        )
     if engine == "spark":
         raise UsageError(
-            "follow is not possible on Spark: who is in which earlier release is known only under "
-            "the key, which stays on the driver. Choose the engine local or memory"
+            f"{asked.composition} is not possible on Spark: who is in which earlier release is "
+            "known only under the key, which stays on the driver. Choose the engine local or memory"
         )
 
 

@@ -6,6 +6,7 @@ No file has its name before all of this was done, and if anything fails, none ge
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +20,9 @@ from covey import tables
 from covey._core.arrays import Longs
 from covey.clustering import Method, as_method
 from covey.clustering.request import refuse_class_column
+from covey.custody.composition import Demand
 from covey.custody.footprints import Footprint
+from covey.custody.keys import Key
 from covey.custody.ordering import people_as_read
 from covey.custody.register import Register, remember
 from covey.encoding import encode
@@ -29,14 +32,22 @@ from covey.errors import UsageError, ViolationError
 from covey.generalisation import View
 from covey.measures.loss import RowLosses
 from covey.measures.workload import Workload, workload
-from covey.report import About, Costs, Output, Report, refuse_curve_of_others, refuse_format
+from covey.report import (
+    About,
+    Costs,
+    Output,
+    Report,
+    checking,
+    refuse_curve_of_others,
+    refuse_format,
+)
 from covey.report import certificate as certificates
 from covey.report import description as descriptions
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import AlphaK, Requirement
 from covey.tables import Table, files
 from covey.tables.csv_files import Dialect
-from covey.tables.digests import Digest
+from covey.tables.digests import Digest, digests
 from covey.verification import Verdict
 
 UNCERTAIN = (
@@ -62,7 +73,8 @@ class Writing(TypedDict, total=False):
     path is given) and recorded there; with False, neither happens. The report says what holds for
     the combination. If that is less than required and `refuse_composition` is set (by default, as
     in the schema), nothing is written. An earlier release to the same path counts as published,
-    unless `replace` says that it never left this machine.
+    unless `replace` says that it never left this machine. `after` is an earlier release that must
+    be in the register: its file or folder, its certificate, or its SHA-256.
     """
 
     report: str | Path | Sequence[str | Path] | None
@@ -75,6 +87,7 @@ class Writing(TypedDict, total=False):
     register: str | Path | Literal[False] | None
     refuse_composition: bool | None
     replace: bool
+    after: str | Path | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +105,7 @@ class Destination:
     register: str | Path | Literal[False] | None = None
     refuse_composition: bool | None = None
     replace: bool = False
+    after: frozenset[str] = frozenset()  # the SHA-256 of an earlier release, in its possible forms
 
     @classmethod
     def of(cls, path: str | Path, **writing: Unpack[Writing]) -> "Destination":
@@ -99,7 +113,9 @@ class Destination:
         rest: dict[str, Any] = {**writing}
         report = rest.pop("report", None)
         reports = [report] if isinstance(report, str | Path) else report or []
-        made = cls(path, tuple(reports), **rest)
+        after = rest.pop("after", None)
+        forms = frozenset[str]() if after is None else digests_of(after)
+        made = cls(path, tuple(reports), after=forms, **rest)
         for name in made.reports:
             refuse_format(name)
         if made.costs is not None and Path(made.costs).suffix.lower() != ".csv":
@@ -168,6 +184,7 @@ class Proven:
         trace = self.trace
         if trace is not None and not trace.incomparable and trace.rows != self.verdict.rows:
             raise ViolationError("the register would record other rows than are released")
+        refuse_lacking(to, None if trace is None else trace.owner)
         with remember(
             *(to.register, self.trace),
             path=None if to.path == files.STREAM else str(to.path),
@@ -192,11 +209,13 @@ class Proven:
                 outputs.publish()
         return report
 
-    def _demand(self, to: Destination) -> Literal["warn", "refuse", "follow"]:
+    def _demand(self, to: Destination) -> Demand:
         """What is asked of all releases combined."""
         if to.refuse_composition:
             return "refuse"
         asked = self.schema.require.composition
+        if asked == "follow" and self.schema.require.shrunk == "keep":
+            return "follow with the shrunk"
         return "warn" if asked == "refuse" and to.refuse_composition is False else asked
 
     def _statement(
@@ -217,6 +236,31 @@ class Proven:
             written.cells(certified(self.schema, self.requirements)),
             None if report.output.files is None else Path(to.path).name,
         )
+
+
+def digests_of(release: str | Path) -> frozenset[str]:
+    """The SHA-256 of a release as a register may have it: by its files, certificate or digest."""
+    if isinstance(release, str) and _SHA256.fullmatch(release):
+        return frozenset({release})
+    if str(release).endswith(certificates.ENDING):
+        known = {name: Digest(0, one) for name, one in checking.read(release).release.items()}
+        whole = Digest.of_all(known)  # a folder, perhaps of one file
+        return frozenset({whole.sha256, *(one.sha256 for one in known.values() if len(known) == 1)})
+    whole = Digest.of_all(digests(release)) if Path(release).is_dir() else Digest.of(release)
+    return frozenset({whole.sha256})
+
+
+def refuse_lacking(to: Destination, key: Key | None) -> None:
+    """Refuse a release that comes after one that the register lacks."""
+    if not to.after:
+        return
+    register = Register.of(to.register, key)
+    if register is None:
+        raise UsageError("after needs the register: omit register=False (--no-register)")
+    register.refuse_lacking(to.after)
+
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def certified(schema: Schema, requirements: Sequence[Requirement]) -> list[str]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from covey._core.arrays import Longs
 from covey.clustering import METHODS
+from covey.custody import composition
 from covey.custody.atoms import ALONE, Atoms
 from covey.encoding import encode
 from covey.schema import Schema
@@ -88,6 +89,43 @@ def test_everyone_has_k_candidates_over_all_releases(
             world.ages[one], world.towns[one] = int(draw.integers(10)), str(draw.choice([*"abc"]))
 
 
+@given(st.integers(0, 2**32), st.integers(2, 4), st.integers(2, 6))
+@examples(60)
+def test_the_judge_finds_what_the_released_files_show(seed: int, k: int, number: int) -> None:
+    """Also of releases whose groups nobody kept together."""
+    draw = np.random.default_rng(seed)
+    world = World([0] * PEOPLE, ["a"] * PEOPLE)
+    for _ in range(number):
+        here = np.flatnonzero(draw.random(PEOPLE) < 0.8).tolist()
+        world.releases.append({one: int(draw.integers(3)) for one in here})
+    traces = world.traces(here)
+    earlier = [*traces[:, :-1].T]
+    judged = composition.candidates(traces[:, -1], earlier, None)
+    assert judged.tolist() == [*candidates(world.releases).values()]
+    most = composition.candidates(np.zeros(len(here), dtype=np.int64), earlier, None)
+    every = [*world.releases[:-1], dict.fromkeys(here, 0)]
+    assert most.tolist() == [*candidates(every).values()]
+
+
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(2, 5))
+@examples(100)
+def test_whoever_can_have_k_candidates_has_them_although_the_shrunk_stay(
+    seed: int, k: int, number: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    world = World(draw.integers(0, 10, PEOPLE).tolist(), ["a"] * PEOPLE)
+    for _ in range(number):
+        here = np.flatnonzero(draw.random(PEOPLE) < 0.7).tolist()
+        most = candidates([*world.releases, dict.fromkeys(here, 0)])
+        atoms = Atoms.of(world.traces(here), k)
+        for one, lack in zip(here, atoms.lacking.tolist(), strict=True):
+            assert lack == 0 or lack == k - most[one]
+        if len(here) >= k:
+            world.release(here, k, 0, replace(atoms, shrunk=np.zeros(len(here), dtype=np.bool_)))
+            for one, found in candidates(world.releases).items():
+                assert found >= min(k, most[one])
+
+
 def test_small_sets_stay_with_a_large_one_that_was_in_all_their_classes() -> None:
     # Four were in class 0 twice, two only in the second release, one in neither.
     traces = np.array([[0, 0]] * 4 + [[-1, 0]] * 2 + [[-1, -1]])
@@ -120,8 +158,7 @@ def test_who_was_away_for_a_while_hides_among_those_who_were_not() -> None:
 def released_twice() -> tuple[World, list[int]]:
     """Ten people of two ages, then two more between them."""
     world = World([0, 0, 0, 0, 0, 9, 9, 9, 9, 9, 4, 5], ["a"] * 12)
-    nobody = Atoms(np.full(10, ALONE), np.zeros(10, dtype=np.bool_))
-    world.release(range(10), 5, 0, nobody)
+    world.release(range(10), 5, 0, Atoms.of(world.traces(range(10)), 5))
     assert len({*world.releases[0].values()}) == 2
     return world, [*range(12)]
 
@@ -148,7 +185,7 @@ def test_the_oracle_finds_releases_from_scratch() -> None:
     world, here = released_twice()
     for one in range(0, 10, 2):
         world.ages[one] = 9 - world.ages[one]
-    world.release(here, 5, 0, Atoms(np.full(12, ALONE), np.zeros(12, dtype=np.bool_)))
+    world.release(here, 5, 0, Atoms.of(np.full((12, 1), ALONE), 5))
     assert exposed(world, 5) > 0
 
 

@@ -28,10 +28,9 @@ from covey.cli import main as cli
 from covey.clustering import METHODS
 from covey.clustering.request import Request
 from covey.custody.keys import Key
-from covey.custody.ordering import Secret, canonical_order
+from covey.custody.ordering import KeptRows, Secret, canonical_order
 from covey.engines import memory
 from covey.schema import Role, Schema
-from covey.tables import Table
 from examples import examples
 from tables_of_people import People as Random_
 from tables_of_people import people as tables_of_people
@@ -41,13 +40,17 @@ OURS, THEIRS = (Key(bytes([number]) * 32) for number in (1, 2))
 
 
 def unkeyed(
-    table: Table, schema: Schema, request: Request, secret: Secret, persons: dict[str, pl.Series]
+    people: KeptRows,
+    schema: Schema,
+    request: Request,
+    secret: Secret,
+    persons: dict[str, pl.Series],
 ) -> memory.Prepared:
     """Hash the whole table into a seed."""
-    frame = table.frame.drop(schema.names(Role.IDENTIFIER), strict=False)
+    frame = people.table.frame.drop(schema.names(Role.IDENTIFIER), strict=False)
     content = json.dumps(request.seeded, default=str) + frame.sort(frame.columns).write_csv()
     drawn = int.from_bytes(hashlib.sha256(content.encode()).digest()[:16])
-    return replace(PREPARED(table, schema, request, secret, persons), seed=drawn)
+    return replace(PREPARED(people, schema, request, secret, persons), seed=drawn)
 
 
 PREPARED = memory.prepared

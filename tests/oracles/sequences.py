@@ -4,7 +4,9 @@ The attacker holds all released files, knows everybody's quasi-identifiers, and 
 a release somebody is if they are in it, and knows who is in which release.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 # By person, what the release shows of them; people with the same are one class.
@@ -35,6 +37,24 @@ def came_alone(releases: Sequence[Shown]) -> dict[int, int]:
     everyone = {person for shown in releases for person in shown}
     trace = {person: tuple(shown.get(person) for shown in releases) for person in everyone}
     return {person: sum(trace[other] == trace[person] for other in everyone) for person in everyone}
+
+
+def difference(before: Shown, after: Shown, values: Mapping[int, str]) -> dict[int, str]:
+    """Whose sensitive value two releases give away: the attacker subtracts the values of a class.
+
+    They know who is in which class, and so also who came or left. If one class holds all people of
+    another one, the values that are left over are those of the others: certain if all are equal.
+    """
+    found: dict[int, str] = {}
+    for small, large in ((before, after), (after, before)):
+        for inner, outer in product({*small.values()}, {*large.values()}):
+            inside = {one for one in small if small[one] == inner}
+            others = {one for one in large if large[one] == outer} - inside
+            left = Counter(values[one] for one in large if large[one] == outer)
+            if inside <= {*large} and all(large[one] == outer for one in inside):
+                left -= Counter(values[one] for one in inside)
+                found |= {one: value for value in left for one in others if len(left) == 1}
+    return found
 
 
 def hopeless(here: Sequence[int], before: Sequence[Shown], k: int) -> set[int]:

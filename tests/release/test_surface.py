@@ -40,13 +40,14 @@ ROLES = "--quasi --sensitive --identifier --insensitive --drop --rest"
 COMMANDS = {
     "inspect": (f"{FORMAT} {ROLES} --force --output --taxonomies -k -o table"),
     "anonymize": (
-        f"{FORMAT} {ROLES} --accept --accept-minimality "
+        f"{FORMAT} {ROLES} --accept --accept-minimality --after "
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
         "--delta --dry-run --effort --engine --follow --formulas --json --keep-order --key "
         "--limit-share --low-high --max-suppressed --method --no-description --no-register "
-        "--objective --option --output --part-rows --person --price --purpose --recipient "
-        "--refine --refuse-composition --register --replace --report --reserve --responsible "
-        "--resume --schema --seed --title --value-sets -O -k -l -o -s -t table"
+        "--objective --only-new --option --output --part-rows --person --price --purpose "
+        "--recipient --refine --refuse-composition --register --replace --report --reserve "
+        "--responsible --resume --schema --seed --shrunk --title --value-sets -O -k -l -o -s -t "
+        "table"
     ),
     "releases": "--accept-loss --check --json --key --people --register",
     "forget": "--key --register ids",

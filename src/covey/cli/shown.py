@@ -96,6 +96,7 @@ def _show_rows(report: "Report", console: Console) -> None:
         for number, why in (
             (rows.dropped, "dropped for missing cells"),
             (rows.suppressed, "suppressed"),
+            (rows.known, "in earlier releases"),
         )
         if number
     ]

@@ -265,8 +265,8 @@ KEYWORDS = (
     "rest", "k", "l", "t", "person", "limit_share", "drop_rows", "keep_rows", "require", "method",
     "minimality", "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column",
     "refine", "style", "keep_order", "report", "costs", "certificate", "description", "curve",
-    "about", "defuse", "register", "refuse_composition", "follow", "reserve", "replace",
-    "part_rows", "resume", "progress",
+    "about", "defuse", "register", "refuse_composition", "follow", "only_new", "shrunk", "reserve",
+    "replace", "after", "part_rows", "resume", "progress",
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ class Atoms:
 
     labels: Longs
     shrunk: Flags
+    lacking: Longs  # how many more people would have to be left for k
 
     @classmethod
     def of(cls, traces: Longs, k: int) -> "Atoms":
@@ -29,33 +30,37 @@ class Atoms:
 
         Only people of the new release are given, a row for each. A set of fewer than k people of
         the same trace joins a larger one that was in all of its classes too; if there is none, it
-        has shrunk, because others have left.
+        has shrunk, because others have left. Shrunk sets that cover each other stay together.
         """
         kinds, kind, sizes = np.unique(traces, axis=0, return_inverse=True, return_counts=True)
         kind, new = kind.ravel(), (kinds < 0).all(axis=1)
-        hosts = _hosts(kinds, sizes, k)
-        shrunk = (hosts == np.arange(len(kinds))) & (sizes < k) & ~new
-        return cls(np.where(new, ALONE, hosts)[kind], shrunk[kind])
+        hosts, lacking = _hosts(kinds, sizes, k)
+        shrunk = (sizes[hosts] < k) & ~new
+        return cls(np.where(new, ALONE, hosts)[kind], shrunk[kind], lacking[kind])
 
 
-def _hosts(kinds: Longs, sizes: Longs, k: int) -> Longs:
+def _hosts(kinds: Longs, sizes: Longs, k: int) -> tuple[Longs, Longs]:
     """The set that each set of people joins: itself, or for a small one the largest that covers it.
 
-    One that covers another was in all classes of the other.
+    One that covers another was in all classes of the other. If only small sets cover a set, all of
+    them join one another. How many people they lack for k is returned, too.
     """
-    hosts = np.arange(len(kinds))
-    large = np.flatnonzero(sizes >= k)
-    large = large[np.argsort(-sizes[large], kind="stable")]
+    hosts, lacking = np.arange(len(kinds)), np.zeros(len(kinds), dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable")
     for release in range(kinds.shape[1]):
         # Sets that were first in this release: whoever covers them was in the same class of it.
         first = (kinds[:, :release] < 0).all(axis=1) & (kinds[:, release] >= 0) & (sizes < k)
         by_class: dict[int, list[int]] = {}
-        for one in large[kinds[large, release] >= 0].tolist():
+        for one in order[kinds[order, release] >= 0].tolist():
             by_class.setdefault(int(kinds[one, release]), []).append(one)
         for small in np.flatnonzero(first).tolist():
-            among = kinds[by_class.get(int(kinds[small, release]), [])]
+            among = np.array(by_class[int(kinds[small, release])])
             was_in = kinds[small] >= 0
-            covers = (among[:, was_in] == kinds[small, was_in]).all(axis=1)
-            if covers.any():
-                hosts[small] = by_class[int(kinds[small, release])][int(np.argmax(covers))]
-    return hosts
+            covers = among[(kinds[among][:, was_in] == kinds[small, was_in]).all(axis=1)]
+            if sizes[covers[0]] >= k:
+                hosts[small] = covers[0]
+            else:
+                lacking[small] = max(0, k - sizes[covers].sum())
+                joined = np.isin(hosts, hosts[covers])
+                hosts[joined] = hosts[joined].min()
+    return hosts, lacking

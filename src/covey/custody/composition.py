@@ -18,7 +18,7 @@ one.
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,11 @@ SEPARATE = (
     "If they are about other people, keep a register for each group of people (--register FILE). "
     "If they are about the same people, give them an identifier in every release"
 )
+LOST = (
+    "No other release could hide these people among more: too many people of their earlier classes "
+    'have left. They can only be left out (composition = "follow")'
+)
+Demand = Literal["warn", "refuse", "follow", "follow with the shrunk", "only-new"]
 _Mask = NDArray[np.bool_]
 
 
@@ -68,6 +73,9 @@ class Composition:
     # People with fewer than k others of the same releases and classes, if there are sensitive
     # values: what a class shows more or less than before may be theirs.
     apart: float = 0.0
+    exposed: int = 0  # people with fewer than k candidates
+    # Those of them whom no new release could hide: too many of their earlier classes have left.
+    lost: int = 0
     certain: tuple[Certain, ...] = ()
     delete: tuple[str, ...] = ()  # earlier releases to delete so that the new one meets its k
 
@@ -77,13 +85,33 @@ class Composition:
         return self.fewest is None or self.fewest >= self.k
 
     @property
+    def all_lost(self) -> bool:
+        """Whether some have fewer than k candidates, but only those whom nothing could hide."""
+        return 0 < self.exposed == self.lost
+
+    def meets(self, demand: "Demand") -> bool:
+        """Whether this is enough."""
+        match demand:
+            case "warn":
+                return True
+            case "refuse":
+                return self.holds
+            case "follow":
+                return self.has_k
+            case "follow with the shrunk":
+                return self.exposed == self.lost
+            case "only-new":
+                return self.earlier == 0
+
+    @property
     def holds(self) -> bool:
         """Whether all releases combined reveal no more than the new one alone."""
         return self.has_k and all(one.together <= one.alone for one in self.certain)
 
     def warnings(self) -> tuple[str, ...]:
         """What the custodian should check before publishing this release."""
-        found = [] if self.holds else [f"{self.figures()}. {self.remedy()}"]
+        why = f". {LOST}" if self.all_lost else ""
+        found = [] if self.holds else [f"{self.figures()}{why}. {self.remedy()}"]
         if self.has_k and self.apart:
             found.append(
                 f"{percent(self.apart)} of the people came into the classes of others with fewer "
@@ -131,6 +159,11 @@ class Composition:
     def limit(self) -> str:
         """How earlier releases weaken this one, in the few words of a headline."""
         others = f"together with {count(self.earlier, 'earlier release')} of the same people, "
+        if self.all_lost:
+            return (
+                f"{others}{self.exposed:,} of them with fewer than {self.k:,} candidates, since "
+                "others have left"
+            )
         if self.below_k:
             return f"{others}{percent(self.below_k)} of them have fewer than {self.k:,} candidates"
         names = ", ".join(one.column for one in self.certain if one.together > one.alone)
@@ -179,14 +212,18 @@ def compose(
     if not layers:
         return blank
     left = _Left.of(new, layers)
-    share = _sharing(new)
+    share, below = _sharing(new), left.candidates < k
+    alike = np.zeros(new.rows, dtype=np.int64)  # as if the new release had one class
+    most = candidates(alike, [layer.classes for layer in layers], new.persons)
     composed = replace(
         blank,
         earlier=len(layers),
         shared=share(np.any([layer.classes != ABSENT for layer in layers], axis=0)),
         fewest=int(left.candidates[_somebody(new)].min()),
         median=int(np.median(left.candidates[_somebody(new)])),
-        below_k=share(left.candidates < k),
+        below_k=share(below),
+        exposed=_number(new, below),
+        lost=_number(new, below & (most < k)),
         alone=share(left.candidates == 1),
         apart=share(_same_trace(new, layers) < k) if new.values else 0.0,
         certain=tuple(
@@ -431,11 +468,14 @@ def _somebody(new: Footprint) -> _Mask:
 
 def _sharing(new: Footprint) -> Callable[[_Mask], float]:
     """A function from a mask of rows to the share of people it concerns, by any of their rows."""
+    total = new.rows if new.persons is None else int(new.persons.max()) + 1
+    return lambda rows: _number(new, rows) / total
+
+
+def _number(new: Footprint, rows: _Mask) -> int:
+    """How many people it concerns, by any of their rows."""
     persons = new.persons
-    if persons is None:
-        return lambda rows: float(rows.mean())
-    total = int(persons.max()) + 1
-    return lambda rows: len(np.unique(persons[rows & (persons >= 0)])) / total
+    return int(rows.sum()) if persons is None else len(np.unique(persons[rows & (persons >= 0)]))
 
 
 # ── which releases to delete ────────────────────────────────────────────────────────────────────

@@ -3,21 +3,26 @@
 Nothing but the register and the identifiers of the new table is needed, so no earlier table is.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from covey._core.arrays import Longs
-from covey.custody.atoms import Atoms
-from covey.custody.footprints import Tracer, are_unique
+from covey._core.arrays import Flags, Longs
+from covey.custody.atoms import ALONE, Atoms
+from covey.custody.footprints import LARGEST, TOO_LARGE, Tracer, are_unique
 from covey.custody.hashes import Hashes
-from covey.custody.register import Register
+from covey.custody.register import Earlier, Register
 from covey.encoding.groups import LEFT_OUT
-from covey.errors import UsageError, count
+from covey.encoding.selection import Selection
+from covey.errors import InfeasibleError, UsageError, count
+from covey.schema.columns import Require
 from covey.tables import Table
+
+FEW = 0.01  # the share of the people whom a proposed reserve may leave out
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,21 +32,43 @@ class Following:
     register: Register
     path: str | Path | None  # where the new release goes
     replaces: bool  # whether an earlier release to this path never left this machine
+    require: Require
+
+    @property
+    def asked(self) -> str:
+        """What the custodian asked for."""
+        return self.require.composition
+
+    @property
+    def only_new(self) -> bool:
+        """Whether only people are released whom no earlier release has."""
+        return self.asked == "only-new"
 
     def together(self, tracer: Tracer, people: Mapping[str, Hashes]) -> "Together":
         """Who stays together, by the hashes of all rows in each column that says who is who."""
+        asked = self.asked
         if not self.register.key.stored:
             raise UsageError(
-                "follow needs a stored key: without it, people cannot be recognised next time"
+                f"{asked} needs a stored key: without it, people cannot be recognised next time"
             )
-        name = _telling(tracer, people)
+        name = _telling(tracer, people, asked)
+        if len(people[name]) > LARGEST:
+            raise UsageError(f"{asked} is not possible: {TOO_LARGE}")
         self.register.refuse_removed()
-        traces = np.empty((len(people[name]), 0), dtype=np.int64)
+        earlier = Earlier(np.empty((len(people[name]), 0), dtype=np.int64), ())
         if self.register.path.exists():
             with self.register.opened() as found:
-                traces = found.traces(people[name], self.path, replaces=self.replaces)
-        atoms = Atoms.of(traces, tracer.size.k)
-        return Together.of(name, people[name], atoms)
+                earlier = found.traces(people[name], self.path, replaces=self.replaces)
+        atoms = Atoms.of(earlier.classes, tracer.size.k)
+        if self.only_new:
+            _refuse_few(people[name], atoms.labels == ALONE, tracer.size.k)
+        else:
+            left_out = atoms.shrunk & (self.require.shrunk == "leave-out")
+            atoms = replace(atoms, labels=np.where(left_out, LEFT_OUT, atoms.labels))
+        return Together.of(
+            *(name, people[name], atoms.labels),
+            *(self.only_new, _reserve(earlier, atoms.lacking)),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,16 +78,56 @@ class Together:
     name: str  # the column that says who is who
     people: Hashes  # sorted
     labels: Longs
+    only_new: bool = False  # whether only new people are released
+    reserve: int = 0  # that would have kept nearly everyone
 
     @classmethod
-    def of(cls, name: str, people: Hashes, atoms: Atoms) -> "Together":
-        """From the atoms of people in any order."""
+    def of(cls, name: str, people: Hashes, labels: Longs, *figures: Any) -> "Together":
+        """From people in any order."""
         order = np.argsort(people)
-        return cls(name, people[order], np.where(atoms.shrunk, LEFT_OUT, atoms.labels)[order])
+        return cls(name, people[order], labels[order], *figures)
 
     def of_rows(self, people: Hashes) -> Longs:
         """The atom of each of these people."""
         return self.labels[np.searchsorted(self.people, people)]
+
+    @property
+    def known(self) -> int:
+        """How many rows are not released because an earlier release has their people."""
+        return int((self.labels != ALONE).sum()) if self.only_new else 0
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What the custodian should know about the rows that are not released."""
+        if self.known:
+            yield f"{count(self.known, 'row')} not released: earlier releases have their people"
+        if lost := int((self.labels == LEFT_OUT).sum()):
+            yield (
+                f"{count(lost, 'row')} left out: so many people of their classes have left "
+                "since earlier releases that fewer than k candidates would remain"
+            )
+        if self.reserve and not self.only_new:
+            yield (
+                f"with a reserve of {self.reserve:,} in all earlier releases, at least "
+                f"{1 - FEW:.0%} of their people would have kept k candidates. Choose it for the "
+                f"next ones: --reserve {self.reserve} (reserve={self.reserve})"
+            )
+
+
+NONE = Together("", np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Newcomers:
+    """Tells the rows of people whom no earlier release has."""
+
+    tracer: Tracer
+    together: Together
+
+    def among(self, original: Table, kept: Selection) -> Selection:
+        """Those of these rows of the original."""
+        hashes = self.tracer.people(original, kept.rows, self.together.name)
+        return kept.then(Selection.where(self.together.of_rows(hashes) == ALONE))
 
 
 def hint(original: Table, tracer: Tracer) -> str:
@@ -70,32 +137,50 @@ def hint(original: Table, tracer: Tracer) -> str:
     return f", such as {could[0]!r}" if could else ""
 
 
-def left_out_note(rows: int) -> str:
-    """How many rows were left out because of earlier releases."""
-    return (
-        f"{count(rows, 'row')} left out: so many people of their classes have left since earlier "
-        "releases that fewer than k candidates would remain"
-    )
-
-
 NOT_TOLD = (
-    "follow needs a column that says who is who, with another value in every row: give it the role "
+    "{} needs a column that says who is who, with another value in every row: give it the role "
     "identifier"
 )
 
 
-def _telling(tracer: Tracer, people: Mapping[str, Hashes]) -> str:
-    """The column that has another value in every row: the person column if persons count."""
+def _telling(tracer: Tracer, people: Mapping[str, Hashes], asked: str) -> str:
+    """The column that says who is who: the person column if persons count.
+
+    Only to release new people, a person may have several rows.
+    """
     person = tracer.size.person
     if person:
-        if are_unique(people[person]):
+        if are_unique(people[person]) or (asked == "only-new" and people[person].all()):
             return person
         extra = len(people[person]) - pl.Series(people[person]).n_unique()
         raise UsageError(
-            f"follow needs one row a person: by the column {person!r}, there are "
+            f"{asked} needs one row a person: by the column {person!r}, there are "
             f"{count(extra, 'row')} more than persons, or a person is missing"
         )
     for name in tracer.who:
         if are_unique(people[name]):
             return name
-    raise UsageError(NOT_TOLD)
+    raise UsageError(NOT_TOLD.format(asked))
+
+
+def _reserve(earlier: Earlier, lacking: Longs) -> int:
+    """The reserve with which all but `FEW` of the people would still have k candidates; 0 if none.
+
+    What a set lacks, it would have had if its class had so many people more when it was formed.
+    """
+    known = (earlier.classes >= 0).any(axis=1)
+    if not known.any():
+        return 0
+    first = (earlier.classes[known] >= 0).argmax(axis=1)
+    needed = np.where(lacking[known] > 0, np.array(earlier.reserves)[first] + lacking[known], 0)
+    return int(np.quantile(needed, 1 - FEW, method="inverted_cdf"))
+
+
+def _refuse_few(people: Hashes, new: Flags, k: int) -> None:
+    """Refuse to release fewer than k new people by themselves."""
+    number = len(np.unique(people[new]))
+    if number < k:
+        raise InfeasibleError(
+            f"earlier releases have all people of this table but {number:,}, and k is {k:,}: "
+            "release the new ones when there are more of them"
+        )

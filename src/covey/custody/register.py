@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
@@ -25,7 +25,7 @@ from covey._core.arrays import Longs
 from covey.custody import chain, stored
 from covey.custody.aead import ForgedError
 from covey.custody.chain import ACCEPTED, ENTERED, FORGOTTEN, PUBLISHED, Head, Sealer, State
-from covey.custody.composition import SEPARATE, Composition, compose
+from covey.custody.composition import SEPARATE, Composition, Demand, compose
 from covey.custody.footprints import ELSEWHERE, TOO_LARGE, Footprint
 from covey.custody.hashes import Hashes
 from covey.custody.keys import Key, folder, is_shared
@@ -60,6 +60,14 @@ class Entry:
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
         return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """Where some people are in earlier releases."""
+
+    classes: Longs  # a row for each person, a column for each release; -1 for no class
+    reserves: tuple[int, ...]  # rows beyond k in the new groups of each release
 
 
 @dataclass(frozen=True)
@@ -173,6 +181,21 @@ class Register:
             more = f"data of {count(len(forged), 'release')} are missing or changed"
             return [*found.problems(state), *([more] if forged else [])]
 
+    def refuse_lacking(self, forms: Collection[str]) -> None:
+        """Refuse to go on without an earlier release, by the forms that its SHA-256 may have."""
+        self.refuse_losses()
+        found = [one for one in self.releases() if one.sha256 in forms]
+        if not found:
+            raise UsageError(
+                "the release that this one comes after is not in the register: restore the latest "
+                "copy of the register, or choose the one that has it with --register"
+            )
+        if all(one.key != self.key.fingerprint for one in found):
+            raise UsageError(
+                "the release that this one comes after was made with a different key, so its "
+                "people cannot be recognised: choose that key with --key"
+            )
+
     def refuse_losses(self) -> None:
         """Refuse to go on if anything is missing or was changed."""
         if found := self.problems():
@@ -254,14 +277,13 @@ def remember(
     path: str | None,
     sha256: str,
     request: Mapping[str, Any],
-    demand: Literal["warn", "refuse", "follow"] = "warn",
+    demand: Demand = "warn",
     replaces: bool = False,
 ) -> Iterator[Pending | NotRemembered]:
     """Enter a release and combine it with earlier ones; remove it again unless it is published.
 
     It is entered first and compared second, so that of two simultaneous releases at least one sees
-    the other. A release without a footprint is neither entered nor compared. One that follows
-    earlier ones is refused if anyone has fewer than k candidates over all of them.
+    the other. A release without a footprint is neither entered nor compared.
     """
     if replaces and path is None:
         raise UsageError("--replace needs a file or a folder: nothing on standard output is gone")
@@ -271,7 +293,7 @@ def remember(
         why = _obstacle(register, trace, chosen=source is not None)
     if register is None or trace is None or why is not None:
         if demand != "warn":
-            asked = "follow" if demand == "follow" else "--refuse-composition"
+            asked = "--refuse-composition" if demand == "refuse" else demand
             raise UsageError(f"{asked} is not possible: {why or 'there is no register'}")
         yield NotRemembered(why)
         return
@@ -282,7 +304,7 @@ def remember(
         try:
             entry = Pending(found, id_, trace, replaces=replaces)
             if demand != "warn":
-                _refuse(entry.composition, trace.incomparable, sizes_alone=demand == "follow")
+                _refuse(entry.composition, trace.incomparable, demand)
             yield entry
         finally:
             if entry is None or not entry.stays:
@@ -303,10 +325,10 @@ def _obstacle(register: Register, trace: Footprint, *, chosen: bool) -> str | No
     return None
 
 
-def _refuse(composition: Composition, incomparable: str | None, *, sizes_alone: bool) -> None:
+def _refuse(composition: Composition, incomparable: str | None, demand: Demand) -> None:
     if incomparable is not None:
         raise UsageError(f"the release cannot be compared with earlier ones: {incomparable}")
-    if not (composition.has_k if sizes_alone else composition.holds):
+    if not composition.meets(demand):
         raise GuaranteeError(
             f"{composition.figures()}. Nothing was written. Repeat an earlier request exactly "
             f"(it gives the same bytes) or release only new people. {composition.forgotten()}"
@@ -424,11 +446,10 @@ class OpenRegister:
         except (ForgedError, ValueError, IndexError):
             raise _damaged(["the data of an earlier release were changed"]) from None
 
-    def traces(self, people: Hashes, path: str | Path | None, *, replaces: bool) -> Longs:
-        """The class of each person in each earlier release that has any of them; -1 for no class.
+    def traces(self, people: Hashes, path: str | Path | None, *, replaces: bool) -> Earlier:
+        """Where these people are in each earlier release that has any of them.
 
-        A row for each person, a column for each release. With `replaces`, releases to the same
-        path are ignored.
+        With `replaces`, releases to the same path are ignored.
         """
         with _errors():
             again = None if path is None or not replaces else self._place(str(path))
@@ -442,7 +463,9 @@ class OpenRegister:
             except (ForgedError, ValueError, IndexError):
                 raise _damaged(["the data of an earlier release were changed"]) from None
         every = np.array(found, dtype=np.int64).reshape(len(found), len(people)).T
-        return every[:, (every >= 0).any(axis=0)]
+        shared = np.flatnonzero((every >= 0).any(axis=0))
+        reserves = [body["request"]["options"].get("reserve", 0) for body in bodies.values()]
+        return Earlier(every[:, shared], tuple(reserves[place] for place in shared))
 
     def overlaps(self) -> Overlaps:
         """Who is in which release: nobody is known in those of other keys, or with changed data."""

@@ -22,8 +22,8 @@ import polars as pl
 
 from covey.clustering.progress import Progress, part_of
 from covey.clustering.request import Request
-from covey.custody.following import Following, Together
-from covey.custody.footprints import LARGEST, TOO_LARGE, Tracer
+from covey.custody.following import Following, Newcomers, Together
+from covey.custody.footprints import LARGEST, Tracer
 from covey.custody.hashes import Hashes
 from covey.custody.sealed import START, Appender, Spool, frames, write_frame
 from covey.encoding.groups import Groups, Rings
@@ -114,7 +114,12 @@ class Local(InParts):
     # ── the input ───────────────────────────────────────────────────────────────────────────────
 
     def scanned(self) -> InputSurvey:
-        """Go through the input once."""
+        """Go through the input once, or twice if earlier releases decide who is released."""
+        if (earlier := self.order.following) is not None:
+            assert self.tracer is not None
+            self.together = self.once("together", partial(self._together, earlier, self.tracer))
+            if earlier.only_new:
+                self.task = replace(self.task, newcomers=Newcomers(self.tracer, self.together))
         return self.once(
             "survey", lambda: InputSurvey.over(self._batches("reading", None), self.task)
         )
@@ -127,34 +132,29 @@ class Local(InParts):
         if self.tracer is not None:
             job = replace(job, traces=len(self.tracer.content) + len(self.tracer.who))
 
-        following, together = self.order.following, None
-        if following is not None:
-            if self.tracer is None:
-                raise UsageError(f"follow is not possible: {TOO_LARGE}")
-            together = self.once("together", partial(self._together, following, self.tracer))
-
         def pass_() -> Sizes:
             for name in self.spool.names():
                 if name.startswith("rows-"):
                     self.spool.remove(name)
-            return self._spread(job, rows, together)
+            return self._spread(job, rows)
 
         cuts, self._parts = steps.final_parts(job, self.once("sizes", pass_))
         return replace(job, cuts=cuts)
 
     def _together(self, following: Following, tracer: Tracer) -> Together:
-        """Go through the input once more, and find out who stays together."""
+        """Go through the input, and find out who stays together."""
         hashes: dict[str, list[Hashes]] = {name: [] for name in tracer.who}
-        for batch in self._batches("encoding", self.surveyed.read):
+        for batch in self._batches("reading", None):
             _, kept = self.task.read(batch)
             for name, found in hashes.items():
                 found.append(tracer.people(batch, kept.rows, name))
         every = {name: np.concatenate(found) for name, found in hashes.items()}
         return following.together(tracer, every)
 
-    def _spread(self, job: Job, rows: int, together: Together | None) -> Sizes:
+    def _spread(self, job: Job, rows: int) -> Sizes:
         trace = None if self.tracer is None else self.tracer.hashes
-        router = None if together is None or self.tracer is None else Router(together, self.tracer)
+        follows = self.tracer is not None and self.task.request.follows
+        router = Router(self.together, self.tracer) if self.tracer and follows else None
         sizes: list[Sizes] = []
         waiting: dict[int, list[pl.DataFrame]] = {}
         held = 0

@@ -23,7 +23,9 @@ from covey.clustering.objectives import LOSS
 from covey.clustering.optimum import least_loss
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
-from covey.custody.following import NOT_TOLD, hint, left_out_note
+from covey.custody import following
+from covey.custody.atoms import ALONE
+from covey.custody.following import Together
 from covey.custody.footprints import Footprint, Tracer
 from covey.custody.ordering import Content, KeptRows, Secret, people_as_read
 from covey.encoding import EncodedTable, Values, encode_values
@@ -83,6 +85,7 @@ class Memory:
     persons: Mapping[str, pl.Series] = field(init=False)
     people: "Prepared" = field(init=False)
     formed: Groups | Rings = field(init=False)
+    together: Together = following.NONE
 
     def survey(self) -> Doubts:
         """Read the table."""
@@ -97,25 +100,27 @@ class Memory:
 
     def divide(self) -> None:
         """Encode the rows, as one part."""
-        order = self.order
-        self.people = prepared(self.table, order.schema, order.request, order.secret, self.persons)
+        order, people = self.order, people_as_read(self.table, self.order.schema)
+        atoms = None
+        if (earlier := order.following) is not None:
+            assert self.read is not None
+            tracer, rows = _tracer(order, self.read), people.selection.rows
+            if not tracer.who:
+                raise UsageError(
+                    following.NOT_TOLD.format(earlier.asked) + following.hint(self.read, tracer)
+                )
+            hashes = {name: tracer.people(self.read, rows, name) for name in tracer.who}
+            self.together = earlier.together(tracer, hashes)
+            atoms = self.together.of_rows(hashes[self.together.name])
+            if earlier.only_new:
+                people, atoms = people.take(Selection.where(atoms == ALONE)), None
+        self.people = prepared(people, order.schema, order.request, order.secret, self.persons)
+        self.people = replace(self.people, encoded=replace(self.people.encoded, atoms=atoms))
         self.table = _slim(self.table, order.schema)
 
     def form(self) -> None:
         """Form the groups."""
-        people, following = self.people, self.order.following
-        if following is None:
-            self.formed = form_groups(people, self.order.request, self.progress)
-            return
-        assert self.read is not None
-        tracer, rows = _tracer(self.order, self.read), people.selection.rows
-        if not tracer.who:
-            raise UsageError(NOT_TOLD + hint(self.read, tracer))
-        hashes = {name: tracer.people(self.read, rows, name) for name in tracer.who}
-        together = following.together(tracer, hashes)
-        encoded = replace(people.encoded, atoms=together.of_rows(hashes[together.name]))
-        people = replace(people, encoded=encoded)
-        self.formed = form_groups(people, self.order.request, self.progress)
+        self.formed = form_groups(self.people, self.order.request, self.progress)
 
     def show(self, _: Outputs | None) -> "TableDraft":
         """Generalise the groups."""
@@ -199,8 +204,7 @@ class TableDraft:
         """Measure what the rows have lost."""
         run, request = self.run, self.run.order.request
         read, kept = run.table.frame.height, len(run.people.selection.rows)
-        rows = Rows.counted(read, kept, run.formed.suppressed)
-        left_out = left_out_note(rows.suppressed) if request.follows and rows.suppressed else None
+        rows = Rows.counted(read, kept, run.formed.suppressed, run.together.known)
         originals = Originals.of(self.encoded, self.groups)
         target = request.class_column
         view = View.of(self.released, self.encoded, class_column=target, originals=originals)
@@ -212,7 +216,10 @@ class TableDraft:
             rows,
             None if people is None else PersonCounts.of(people, self.encoded),
             {a.name: filled_in(a, self.groups) for a in self.encoded.attributes},
-            [*(each.note(self.origins.rows, request.k) for each in run.table.mended), left_out],
+            [
+                *(each.note(self.origins.rows, request.k) for each in run.table.mended),
+                *run.together.notes,
+            ],
             self._alike,
         )
         return self.measured
@@ -283,7 +290,7 @@ class Prepared:
 
 
 def prepared(
-    table: Table,
+    people: KeptRows,
     schema: Schema,
     request: Request,
     secret: Secret,
@@ -291,14 +298,13 @@ def prepared(
     seeded: Sequence[Any] | None = None,
 ) -> Prepared:
     """Encode the rows and draw the seed; `persons` identify the person of each input row."""
-    people = people_as_read(table, schema)
     refuse_too_few(people, request)
     values = Values.of(people.table, schema, request.seen(schema))
     content = Content.of(secret.hasher(schema)(values))
     seed = secret.seed_of(content, schema, request.seeded if seeded is None else seeded)
     owners = secret.person_hasher(list(persons))(_of(people.selection, persons))
     with people.table.locating():
-        domain = domain_of(values, schema, table.dialect)
+        domain = domain_of(values, schema, people.table.dialect)
         encoded = encode_values(
             values, domain, schema, require=request.requirements, persons=owners
         )

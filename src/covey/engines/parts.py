@@ -17,7 +17,8 @@ import polars as pl
 from covey import tables
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
-from covey.custody.following import left_out_note
+from covey.custody import following
+from covey.custody.following import Together
 from covey.custody.footprints import Footprint, FootprintPart
 from covey.encoding import Tally
 from covey.engines import part
@@ -86,6 +87,7 @@ class InParts(ABC):
     job: Job = field(init=False)  # what is known of the whole table
     shown_by: Job = field(init=False)  # the same, with the domain of the released rows
     summary: Summary = field(init=False)
+    together: Together = field(init=False, default=following.NONE)
 
     def survey(self) -> Doubts:
         """Go through the input once, and plan the parts."""
@@ -200,12 +202,12 @@ class PartFiles(ABC):
             view,
             carried,
             loss.measure(view, suppressed=suppressed, k=k, in_groups=summary.in_groups),
-            Rows.counted(survey.read, survey.scan.rows, suppressed),
+            Rows.counted(survey.read, survey.scan.rows, suppressed, self.run.together.known),
             self.persons() if self.task.request.persons else None,
             summary.filled_in,
             [
                 *(note(*mend, cells, k) for mend, cells in sorted(summary.mended.items())),
-                left_out_note(suppressed) if self.task.request.follows and suppressed else None,
+                *self.run.together.notes,
             ],
         )
 

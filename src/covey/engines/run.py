@@ -48,13 +48,14 @@ class Order:
 
     @property
     def following(self) -> Following | None:
-        """The releases that this one follows; None if it follows none."""
-        if not self.request.follows:
+        """The releases that decide who is in this one, or with whom; None if none do."""
+        to, require = self.to, self.schema.require
+        if not require.needs_earlier:
             return None
-        to = self.to
         register = Register.of(None if to is None else to.register, self.key)
         assert register is not None
-        return Following(register, None if to is None else to.path, to is not None and to.replace)
+        path = None if to is None else to.path
+        return Following(register, path, to is not None and to.replace, require)
 
     @property
     def drawn_under(self) -> Key | None:

@@ -24,6 +24,7 @@ from covey._core.arrays import Longs
 from covey.clustering import refuse_infeasible
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
+from covey.custody.following import Newcomers
 from covey.custody.hashes import Hashes
 from covey.custody.ordering import Content, PersonHasher, RowHasher, part_seed
 from covey.encoding import Attribute, Category, Domain, EncodedTable, Interval, Scan, Values
@@ -65,6 +66,7 @@ class Task:
     names: tuple[str, ...]  # of the input's columns
     row_hasher: RowHasher
     person_hasher: PersonHasher
+    newcomers: Newcomers | None = None  # if only people are released whom no earlier release has
 
     @property
     def needed(self) -> list[str]:
@@ -94,9 +96,10 @@ class Task:
         return sorted(self.schema.quasi, key=lambda name: (is_category(columns[name]), name))
 
     def read(self, batch: Table) -> tuple[Table, Selection]:
-        """A batch as the schema reads it, and the rows that no missing-value policy drops."""
+        """A batch as the schema reads it, and the rows that are kept."""
         table = tables.original(batch, self.schema, *_ROLES)
-        return table, rows_to_keep(table, self.schema)
+        kept = rows_to_keep(table, self.schema)
+        return table, kept if self.newcomers is None else self.newcomers.among(batch, kept)
 
     def values(self, table: Table, kept: Selection) -> Values:
         """The values of the rows to keep."""

@@ -58,11 +58,12 @@ class Rows:
     dropped: int  # by the missing-value policy drop-row
     suppressed: int
     released: int
+    known: int = 0  # of people in earlier releases, if only new people are released
 
     @classmethod
-    def counted(cls, read: int, kept: int, suppressed: int) -> "Rows":
-        """From the rows that no policy dropped, and how many of them were suppressed."""
-        return cls(read, read - kept, suppressed, kept - suppressed)
+    def counted(cls, read: int, kept: int, suppressed: int, known: int = 0) -> "Rows":
+        """From the rows to release, how many of them were suppressed, and how many were known."""
+        return cls(read, read - kept - known, suppressed, kept - suppressed, known)
 
 
 @dataclass(frozen=True)

@@ -329,8 +329,10 @@ class Require(_Model):
     k: int | None = Field(default=None, strict=True, ge=2)
     person: str | Literal[False] | None = None
     limit_share: bool = Field(default=False, strict=True)  # nobody has more than 1/k of a class
-    composition: Literal["warn", "refuse", "follow"] = "warn"  # if earlier releases weaken this one
+    # What to do if earlier releases weaken this one, or so that they do not.
+    composition: Literal["warn", "refuse", "follow", "only-new"] = "warn"
     reserve: int = Field(default=0, strict=True, ge=0)  # more than k rows in each new group
+    shrunk: Literal["leave-out", "keep"] = "leave-out"  # who lost too many of their class
     minimality: Literal["refuse", "accept"] = "refuse"  # a k too small for rows of rare values
 
     @field_validator(*SENSITIVE_MODELS, check_fields=False)
@@ -352,6 +354,11 @@ class Require(_Model):
         if person is None or person is False or (isinstance(person, str) and person):
             return person
         raise ValueError("must be the name of a column, or false to count rows")
+
+    @property
+    def needs_earlier(self) -> bool:
+        """Whether earlier releases decide who is released, or with whom."""
+        return self.composition in ("follow", "only-new")
 
     def requirements(self) -> tuple[Requirement, ...]:
         """Convert the table into requirements."""

@@ -21,7 +21,7 @@ from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
 from covey.custody.keys import Key
-from covey.custody.ordering import Secret
+from covey.custody.ordering import Secret, people_as_read
 from covey.declared import declared
 from covey.encoding import EncodedTable
 from covey.encoding.constraints import constraints_of
@@ -285,7 +285,8 @@ def prepare(
     persons = whose_rows(table, schema, request.persons)
     seeded = [request.method.name, request.options, "curve", request.class_column]
     secret = Secret(Key.of(key), seed)
-    people = memory.prepared(table, schema, request, secret, persons, seeded)
+    kept = people_as_read(table, schema)
+    people = memory.prepared(kept, schema, request, secret, persons, seeded)
     encoded = people.encoded
     owners = {name: people.selection.of(cells) for name, cells in persons.items()}
     most = min([encoded.rows, *(cells.drop_nulls().n_unique() for cells in owners.values())])

@@ -184,14 +184,19 @@ class Earlier:
     no_register: bool = False
     refuse_composition: bool = False
     follow: bool = False
+    only_new: bool = False
+    after: Path | None = None
     reserve: int | None = None
+    shrunk: str | None = None
     price: bool = False
     replace: bool = False
 
     def applied(self, schema: "Schema") -> "Schema":
         """The schema with what is required of all releases together."""
-        follow = "follow" if self.follow else None
-        return schema.requiring(composition=follow, reserve=self.reserve)
+        from covey.choices import composition_of
+
+        asked = composition_of(follow=self.follow, only_new=self.only_new)
+        return schema.requiring(composition=asked, reserve=self.reserve, shrunk=self.shrunk)
 
     def writing(self, schema: "Schema", key: Path | None) -> "Writing":
         """The register, and whether a weakened release is refused.
@@ -202,15 +207,17 @@ class Earlier:
         refused = self.refuse_composition or composition == "refuse"
         if not self.no_register:
             register_at(self.register, custodian(key)).refuse_losses()
-        elif self.register is not None or refused or composition == "follow" or self.replace:
+        elif self.register or self.after or self.replace or composition != "warn" or refused:
             raise UsageError(
-                "--no-register cannot be combined with --register, --replace, --follow or with "
-                "refusing composition, which need the register: omit one of them"
+                "--no-register cannot be combined with --register, --replace, --follow, "
+                "--only-new, --after or with refusing composition, which need the register: omit "
+                "one of them"
             )
         return {
             "register": False if self.no_register else self.register,
             "refuse_composition": refused,
             "replace": self.replace,
+            "after": self.after,
         }
 
 
@@ -342,15 +349,16 @@ def _in_memory(
 
     output, companions = drafts
     private = [beside.costs] if beside.costs else []
-    if paths.dry_run or writing["register"] is False:
-        request = {**request, "register": False}
+    if paths.dry_run and not schema.require.needs_earlier:
+        writing = {**writing, "register": False, "replace": False, "after": None}
     # If a place cannot be written, the user should know before the work, not after.
     with (
         files.Drafts(*output, *companions, private=private) as outputs,
         progress_bar() as progress,
     ):
         table = read(paths.table, schema) if table is None else table
-        release = pipeline.anonymize(table, schema, progress=progress, **request)
+        to = paths.output or "released.csv"
+        release = pipeline.unwritten(table, schema, to=to, progress=progress, **request, **writing)
         if paths.dry_run:
             return release.report, release.gap
         curve = beside.curve_of(release, table, schema, request, progress)
