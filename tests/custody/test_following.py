@@ -20,6 +20,7 @@ from command_line import Folder
 from covey import GuaranteeError, InfeasibleError, Release, SchemaError, UsageError, demo
 from covey.custody import composition, following
 from covey.custody.atoms import ALONE
+from covey.custody.keys import Key
 from covey.custody.register import Register
 from covey.encoding.groups import LEFT_OUT
 from covey.report import Report, Rows
@@ -406,6 +407,35 @@ def test_a_table_in_which_nobody_can_be_recognised_is_refused(composition: str) 
     schema = covey.Schema.of(quasi={"age": "numeric"}, drop=["code", "sex"])
     with pytest.raises(UsageError, match=r"who is who.*'code'"):
         covey.anonymize(PEOPLE.select("code", "age", "sex"), schema, k=K, **choices)
+
+
+def test_people_are_recognised_by_an_identifier_that_is_another_in_every_row(
+    tmp_path: Path,
+) -> None:
+    table = PEOPLE.with_columns(ward=pl.lit("a"))
+    columns: dict[str, Any] = {"quasi": {"age": "numeric"}, "drop": ["zip", "sex", "diagnosis"]}
+    both = covey.Schema.of(**columns, identifier=["ward", "code"])
+    for month in range(2):
+        made = covey.anonymize(table, both, k=K, to=tmp_path / f"{month}.csv", follow=True)
+        assert made.report.rows.suppressed == 0
+    ward = covey.Schema.of(**columns | {"drop": [*columns["drop"], "code"]}, identifier=["ward"])
+    with pytest.raises(UsageError, match="who is who"):
+        covey.anonymize(table, ward, k=K, person=False, follow=True)
+
+
+def test_what_is_replaced_is_not_followed(tmp_path: Path) -> None:
+    """Else those whose companions are gone were left out."""
+    released([*range(100)], tmp_path / "0.csv")
+    made, _ = released([*range(0, 100, 9)], tmp_path / "0.csv", follow=True, replace=True)
+    assert made.report.rows.suppressed == 0
+
+
+def test_without_a_stored_key_nobody_is_recognised_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Key, "of", lambda _=None: Key(bytes(32), stored=False))
+    with pytest.raises(UsageError, match="stored key"):
+        covey.anonymize(PEOPLE, SCHEMA, k=K, follow=True)
 
 
 def test_persons_with_several_rows_are_refused() -> None:

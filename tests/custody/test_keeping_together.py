@@ -135,6 +135,11 @@ def test_small_sets_stay_with_a_large_one_that_was_in_all_their_classes() -> Non
     assert not atoms.shrunk.any()
 
 
+def test_a_small_set_joins_the_largest_of_those_that_can_hide_it() -> None:
+    atoms = Atoms.of(np.array([[0, 0]] * 3 + [[1, 0]] * 4 + [[-1, 0]]), 3)
+    assert (atoms.labels[7], len({*atoms.labels})) == (atoms.labels[3], 2)
+
+
 def test_sets_that_share_a_class_only_once_need_not_stay_together() -> None:
     atoms = Atoms.of(np.array([[0, 0]] * 3 + [[1, 0]] * 3), 3)
     assert len({*atoms.labels}) == 2

@@ -261,7 +261,9 @@ def test_what_goes_to_standard_output_is_remembered_too(capfdbinary: Any) -> Non
     release().write("-")
     release().write("-")
     assert [entry.name for entry in remembered()] == ["standard output"]
-    found = release(k=6).write("-").composition
+    written = release(k=6).write("-")
+    assert not [told for told in written.warnings if "--replace" in told]  # it cannot be replaced
+    found = written.composition
     assert found is not None
     assert (found.compared, found.earlier) == (1, 1)  # a build that takes all for one place: 0
     assert [entry.k for entry in remembered()] == [4, 6]

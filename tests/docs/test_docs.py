@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,7 +103,7 @@ def test_every_example_of_a_page_runs(
 
 
 def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pages invent fewer people than they ask for, and compare fewer methods if all."""
+    """Let pages invent fewer people, compare fewer methods if all, and try less for the best."""
 
     def shorter(invent: Callable[..., pl.DataFrame]) -> Callable[..., pl.DataFrame]:
         return lambda rows, **more: invent(min(rows, 3 * ROWS), **more)
@@ -110,6 +111,9 @@ def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("people", "sal"):
         monkeypatch.setattr(demo, name, shorter(getattr(demo, name)))
     monkeypatch.setattr(comparison, "_all", lambda *_: ["covey", "k-member"])
+    plans = sys.modules["covey.clustering.covey"].PLANS
+    monkeypatch.setitem(plans, "best", replace(plans["best"], rounds=10, longer=1.0))
+    monkeypatch.setattr("covey.clustering.optimum.partitions._WORK", 0)
 
 
 def run(line: str, capfd: pytest.CaptureFixture[str]) -> None:

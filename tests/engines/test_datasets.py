@@ -81,7 +81,6 @@ def in_order(frame: pl.DataFrame) -> pl.DataFrame:
 REQUESTS: dict[str, dict[str, Any]] = {
     "k": {"require": [KAnonymity(5, person=False)]},
     "persons": {"require": [KAnonymity(4, "patient")]},
-    "shares": {"require": [KAnonymity(4, "patient"), PersonShare(4, "patient")]},
     "l": {"require": [KAnonymity(4, person=False), LDiversity(3, "diagnosis")]},
     "entropy l": {
         "require": [KAnonymity(4, person=False), LDiversity(2.5, "diagnosis", "entropy")]
@@ -93,7 +92,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "minimality": "accept",
     },
     "delta": {"require": [KAnonymity(4, person=False), DeltaDisclosure(4, "income_class")]},
-    "suppressing": {"require": [KAnonymity(5, person=False)], "max_suppressed": 0.05},
     "suppressing, t": {
         "require": [KAnonymity(4, person=False), TCloseness(0.4, "diagnosis")],
         "max_suppressed": 0.05,
@@ -104,10 +102,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "method": "cb",
         "l": 2,
         "sensitive": "diagnosis",
-    },
-    "low and high": {
-        "require": [KAnonymity(5, person=False)],
-        "style": Style(categories="values", intervals="columns"),
     },
     "a class column": {"require": [KAnonymity(5, person=False)], "class_column": "diagnosis"},
     "much": {
@@ -124,11 +118,11 @@ REQUESTS: dict[str, dict[str, Any]] = {
 }
 
 
-ON_SPARK = ("much", "another method")  # which need all tasks; Spark takes many seconds for each
-CASES = [
-    *(("local", name) for name in REQUESTS),
-    *(pytest.param("spark", name, marks=pytest.mark.slow) for name in ON_SPARK),
-]
+LOCAL = [("local", name) for name in REQUESTS]
+# Both need all tasks, and Spark takes many seconds for each.
+MUCH, ANOTHER = (
+    pytest.param("spark", name, marks=pytest.mark.slow) for name in ("much", "another method")
+)
 
 
 def requested(name: str, effort: str) -> dict[str, Any]:
@@ -164,7 +158,7 @@ def use(request: pytest.FixtureRequest) -> Callable[[str], None]:
     return start
 
 
-@pytest.mark.parametrize(("engine", "name"), CASES)
+@pytest.mark.parametrize(("engine", "name"), [*LOCAL, MUCH])
 def test_in_one_part_every_engine_gives_the_release_and_the_report_of_memory(
     engine: Any, name: str, tmp_path: Path, use: Callable[[str], None]
 ) -> None:
@@ -178,7 +172,7 @@ def test_in_one_part_every_engine_gives_the_release_and_the_report_of_memory(
     assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
     assert found.verdict == whole.verdict
     apart = {"seconds", "output", "reminders", "composition"}
-    if name in ("persons", "shares", "much"):  # in memory, one row of each person is counted
+    if name in ("persons", "much"):  # in memory, one row of each person is counted
         apart |= {"distributions"}
     ours, theirs = found.report.to_dict(), whole.report.to_dict()
     assert {n: v for n, v in ours.items() if n not in apart} == {
@@ -186,7 +180,7 @@ def test_in_one_part_every_engine_gives_the_release_and_the_report_of_memory(
     }
 
 
-@pytest.mark.parametrize(("engine", "name"), CASES)
+@pytest.mark.parametrize(("engine", "name"), [*LOCAL, MUCH, ANOTHER])
 def test_in_parts_every_engine_gives_the_same_whatever_the_files_and_the_order(
     engine: Any, name: str, tmp_path: Path, use: Callable[[str], None]
 ) -> None:

@@ -27,7 +27,7 @@ from covey.engines import spark
 
 pytestmark = pytest.mark.slow
 K: dict[str, Any] = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
-PART_ROWS = 300
+PART_ROWS, ROWS = 300, 700  # so two parts
 
 
 def anonymize(source: Any, known: covey.Schema, to: str | Path, **more: Any) -> covey.Release:
@@ -51,40 +51,36 @@ def on_spark(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.Data
 def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame, known = people(), schema()
+    """Nor do rows that are no people, and are left out as on one machine."""
+    frame, known = people(ROWS), schema()
     first = locally(spread(frame, tmp_path / "in"), known, tmp_path / "first", **K)
-    given = session.read.parquet(spread(frame, tmp_path / "others", files=5))
+    sums = frame.select("age", "income").sum().cast(frame.select("age", "income").schema)
+    blank = pl.DataFrame({"age": [None]}, schema={"age": frame.schema["age"]})
+    others = spread(pl.concat([frame, sums, blank], how="diagonal"), tmp_path / "others", files=5)
+    given = session.read.parquet(others).repartition(7)
+    with pytest.raises(covey.TableError, match="2 rows are no people"):
+        on_spark(given, known, tmp_path / "out", **K)
     monkeypatch.setattr(spark, "_SUMS", 8)
     monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
     monkeypatch.setattr(sessions, "is_encrypted", lambda _: False)
-    release = anonymize(given.repartition(7), known, tmp_path / "again", engine="spark", **K)
+    asked: dict[str, Any] = {"drop_rows": ["totals", "blank"], **K}
+    release = anonymize(given, known, tmp_path / "again", engine="spark", **asked)
     assert in_order(released(tmp_path / "again")).equals(first)
     assert sessions.UNENCRYPTED in release.report.warnings
+    assert release.report.rows.read == frame.height
+    assert any("2 rows of" in note for note in release.report.warnings)
 
 
 def test_what_nobody_decided_is_refused_as_on_one_machine(session: Any, tmp_path: Path) -> None:
-    """Who is a person, and whether rows without one are left out."""
-    frame, known = people(), schema()
-    source = spread(frame, tmp_path / "in")
+    source, known = spread(people(ROWS), tmp_path / "in"), schema()
     refused = []
     for way in (on_spark, locally):
         with pytest.raises(covey.GuaranteeError, match="'patient'") as error:
             way(source, known, tmp_path / "out", k=5)
         refused.append(str(error.value))
     assert refused[0] == refused[1]
-    footer = frame.select("age", "income").sum().cast(frame.select("age", "income").schema)
-    blank = pl.DataFrame({"age": [None]}, schema={"age": frame.schema["age"]})
-    source = spread(pl.concat([frame, footer, blank], how="diagonal"), tmp_path / "with")
-    with pytest.raises(covey.TableError, match="2 rows are no people"):
-        on_spark(source, known, tmp_path / "out", **K)
     with pytest.raises(covey.UsageError, match="dropDuplicates"):
         on_spark(source, known, tmp_path / "out", drop_rows=["duplicates"], **K)
-    asked: dict[str, Any] = {"drop_rows": ["totals", "blank"], **K}
-    ours = anonymize(source, known, tmp_path / "ours", engine="spark", **asked)
-    plain = locally(spread(frame, tmp_path / "plain"), known, tmp_path / "theirs", **K)
-    assert in_order(released(tmp_path / "ours")).equals(plain)
-    assert ours.report.rows.read == frame.height
-    assert any("2 rows of" in note for note in ours.report.warnings)
 
 
 # ── what goes wrong ─────────────────────────────────────────────────────────────────────────────
@@ -124,18 +120,8 @@ def killing(mark: Path, parents: int) -> Any:
     return blocks(before)
 
 
-def test_a_killed_worker_changes_nothing(session: Any, tmp_path: Path) -> None:
-    source, known = spread(people(), tmp_path / "in"), schema()
-    asked: dict[str, Any] = {"require": K["require"]}
-    calm = locally(source, known, tmp_path / "calm", method=blocks(lambda k: k), **asked)
-    mark = tmp_path / "killed"
-    found = on_spark(source, known, tmp_path / "out", method=killing(mark, 0), **asked)
-    assert mark.exists()
-    assert found.equals(calm)
-
-
 def test_a_killed_executor_changes_nothing(tmp_path: Path) -> None:
-    source = spread(people(), tmp_path / "in")
+    source = spread(people(ROWS), tmp_path / "in")
     asked = {"method": blocks(lambda k: k), "require": K["require"]}
     calm = locally(source, schema(), tmp_path / "calm", **asked)
     tests = str(Path(__file__).parents[1])
@@ -159,7 +145,7 @@ def test_an_impure_worker_is_caught(
         return k + time.time_ns() // 1_000 % 50
 
     monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
-    source = spread(people(), tmp_path / "in")
+    source = spread(people(ROWS), tmp_path / "in")
     with pytest.raises(covey.ViolationError, match="nothing is published"):
         on_spark(source, schema(), tmp_path / "out", method=blocks(before), require=K["require"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
@@ -180,14 +166,14 @@ def test_a_violation_publishes_nothing(
         return written
 
     monkeypatch.setattr(spark.SparkRun, "written", write_less)
-    source = spread(people(), tmp_path / "in")
+    source = spread(people(ROWS), tmp_path / "in")
     with pytest.raises(covey.ViolationError):
         on_spark(source, schema(), tmp_path / "out", **K)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 
 def test_own_errors_arrive_and_those_of_others_say_no_cell(session: Any, tmp_path: Path) -> None:
-    frame = people().with_columns(age=pl.lit("Zq7-secret"))
+    frame = people(ROWS).with_columns(age=pl.lit("Zq7-secret"))
     given = session.read.parquet(spread(frame, tmp_path / "text"))
     with pytest.raises(covey.TableError, match="'age'"):
         on_spark(given, schema(), tmp_path / "out", **K)
@@ -195,7 +181,7 @@ def test_own_errors_arrive_and_those_of_others_say_no_cell(session: Any, tmp_pat
     def broken(table: Any, k: int) -> Any:
         raise RuntimeError("Zq7-secret")
 
-    source = spread(people(), tmp_path / "in")
+    source = spread(people(ROWS), tmp_path / "in")
     with pytest.raises(covey.CoveyError, match="clustering") as error:
         on_spark(source, schema(), tmp_path / "out", method=broken, require=K["require"])
     assert "Zq7" not in str(error.value)
@@ -204,12 +190,12 @@ def test_own_errors_arrive_and_those_of_others_say_no_cell(session: Any, tmp_pat
 
 
 def test_other_files_and_resuming_are_refused(session: Any, tmp_path: Path) -> None:
-    text = spread(people(), tmp_path / "text", kind="csv")
+    text = spread(people(ROWS), tmp_path / "text", kind="csv")
     with pytest.raises(covey.UsageError, match="engine local"):
         on_spark(text, schema(), tmp_path / "out", **K)
     with pytest.raises(covey.UsageError, match="DataFrame of Spark"):
         on_spark(people(), schema(), tmp_path / "out", **K)
-    source = spread(people(), tmp_path / "in")
+    source = spread(people(ROWS), tmp_path / "in")
     with pytest.raises(covey.UsageError, match="resume"):
         on_spark(source, schema(), tmp_path / "out", resume=True, **K)
 
@@ -231,7 +217,9 @@ def marked_in(held: dict[Path, bytes]) -> list[Path]:
     return [path for path, own in held.items() if MARK.encode() in own]
 
 
-def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> None:
+def test_a_killed_worker_changes_nothing_and_no_original_value_is_left_or_readable(
+    session: Any, tmp_path: Path
+) -> None:
     frame, known = marked(600)
     source = spread(frame, tmp_path / "in")
     local = session.conf.get("spark.local.dir")
@@ -253,20 +241,20 @@ def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> 
     assert seen > 10_000  # there were files, and what was in them could not be read
     assert not found
     assert not marked_in(contents(local))
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "in",
-        "out",
-        "killed",
-        "out.datapackage.json",
-    }
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"in", "out", "killed", "out.datapackage.json"}
     for path in (tmp_path / "out").iterdir():
         assert f"{MARK}who".encode() not in path.read_bytes()
+    calmly: dict[str, Any] = {**asked, "method": blocks(lambda k: k)}
+    assert in_order(released(tmp_path / "out")).equals(
+        locally(source, known, tmp_path / "calm", **calmly)
+    )
 
 
 def test_released_files_hold_no_statistics_and_no_persons(session: Any, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
-    source, known = spread(people(), tmp_path / "in"), schema()
+    source, known = spread(people(ROWS), tmp_path / "in"), schema()
     on_spark(source, known, tmp_path / "out", require=[KAnonymity(4, "patient")], effort="fast")
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == [f"part-{place:05}.parquet" for place in range(len(names))]
@@ -290,7 +278,7 @@ def test_a_session_keeps_its_settings(session: Any, tmp_path: Path) -> None:
 
 
 def test_an_address_gets_the_release_in_one_step(session: Any, tmp_path: Path) -> None:
-    source, known = spread(people(), tmp_path / "in"), schema()
+    source, known = spread(people(ROWS), tmp_path / "in"), schema()
     plain = locally(source, known, tmp_path / "plain", **K)
     report = tmp_path / "report.json"
     address = f"file://{tmp_path}/out"

@@ -76,10 +76,10 @@ def test_labels_of_more_rows_are_those_of_the_reference(
     check(table, "balanced", what, data)
 
 
-def fewer_rounds(patch: pytest.MonkeyPatch) -> None:
-    """Let both do less for the higher efforts: with a small table, nine rounds, ten and more."""
+def fewer_rounds(patch: pytest.MonkeyPatch, balanced: int = 3) -> None:
+    """Let both do less for the higher efforts: with a small table, thrice the rounds."""
     for plans in (covey.PLANS, twin.EFFORTS):
-        patch.setitem(plans, "balanced", replace(plans["balanced"], rounds=3))
+        patch.setitem(plans, "balanced", replace(plans["balanced"], rounds=balanced))
         patch.setitem(plans, "best", replace(plans["best"], rounds=0.5))
 
 
@@ -195,7 +195,7 @@ def test_labels_of_rows_that_stay_together_are_those_of_the_reference(
 @pytest.mark.parametrize(
     ("rows", "k", "options"),
     [
-        (900, 5, {"effort": "balanced", "reserve": 2}),
+        (600, 5, {"effort": "balanced", "reserve": 2}),
         (700, 40, {"effort": "quick", "reserve": 3}),
         (300, 150, {"effort": "fast"}),
         (600, 6, {"effort": "quick", "penalty": 0.5, "reserve": 1}),
@@ -205,7 +205,7 @@ def test_labels_of_large_atoms_are_those_of_the_reference(
     rows: int, k: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two thirds of the rows are in groups of their own table."""
-    fewer_rounds(monkeypatch)
+    fewer_rounds(monkeypatch, balanced=1)
     table = crowd(rows, k, classes="penalty" in options)
     random = np.random.default_rng(k)
     first = np.flatnonzero(random.random(rows) < 0.67)
@@ -268,8 +268,8 @@ def crowd(
 @pytest.mark.parametrize(
     ("table", "k", "options"),
     [
-        (crowd(1800, 1), 4, {"effort": "fast"}),
-        (crowd(1300, 2), 150, {"effort": "quick"}),
+        (crowd(1100, 1), 4, {"effort": "fast"}),
+        (crowd(620, 2), 70, {"effort": "quick"}),
         (crowd(900, 9, ages=10_000), 280, {"effort": "fast"}),
         (crowd(530, 9), 50, {"effort": "balanced"}),
         (crowd(560, 3, far=True), 5, {"effort": "balanced"}),
@@ -285,7 +285,7 @@ def test_labels_of_several_blocks_are_those_of_the_reference(
     table: EncodedTable, k: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Groups grow in blocks of 512 rows, or 8k if that is more; large ones by many rows at once."""
-    fewer_rounds(monkeypatch)
+    fewer_rounds(monkeypatch, balanced=1)
     fast, slow = by_both(table, k, 11, **options)
     assert fast == slow
     assert table.rows > 512 or options["effort"] == "best"
