@@ -803,7 +803,7 @@ def test_pycanon_finds_the_same() -> None:
     anonymity = pytest.importorskip("pycanon.anonymity", reason=reason)
     dice = random.Random(5)
     compared_delta = 0
-    for _ in range(20):
+    for _ in range(40):
         rows: list[Row] = [("xyz"[n % 3], "abcde"[n % 2], float(n % 2)) for n in range(6)]
         values = dice.choice(["ab", "abc", "abcde"])
         rows += [
