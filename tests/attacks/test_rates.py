@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.attacks import matching
-from covey.attacks.attempts import findings, tried
+from covey.attacks.attempts import guessed, matched, tried
 from covey.attacks.case import Case
 from covey.attacks.knowledge import Attackers
 from covey.attacks.rates import Rate, controlled, paired, rate
@@ -95,9 +95,8 @@ def test_rates_are_those_of_the_definition(
                     for n, found in zip(success.people, truth, strict=True)
                 ]
                 assert right == pytest.approx([float(one) for one in guesses])
-            by_name = {
-                (f.criterion, f.about): f for f in findings(case, attacker, success, targets)
-            }
+            every = (*matched(case, attacker, success), *guessed(attacker, success, targets))
+            by_name = {(f.criterion, f.about): f for f in every}
             few = sum(0 < len(found) < K for found in truth)
             assert by_name["singling out", None].rate.rate == pytest.approx(few / len(people))
             picked = sum(1 / len(found) for found in truth if found)

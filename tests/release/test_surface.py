@@ -73,7 +73,10 @@ COMMANDS = {
         "--class-column --count-rows --json --limit-share --method --option --output --person "
         "--schema --seed -O -k -o -s table"
     ),
-    "attack": ("--at-most --json --original --output --schema --seed -k -o -s released"),
+    "attack": (
+        "--at-most --control --json --original --output --population --register --schema --seed "
+        "--trials -k -o -s released"
+    ),
     "utility": "--draws --json --original --schema --seed --use -s released",
     "read": "--as --output --schema --seed -n -o -s released",
     "studio": "--no-browser --port table",

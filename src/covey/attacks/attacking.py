@@ -3,23 +3,37 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from covey.attacks.attempts import findings, tried
+from covey import tables
+from covey.attacks.again import Control, Make, maker, membership
+from covey.attacks.attempts import by_order, guessed, matched, tried
 from covey.attacks.case import Case
+from covey.attacks.earlier import with_earlier
 from covey.attacks.findings import Attack, Finding, ordered
 from covey.attacks.knowledge import Attackers
+from covey.attacks.refining import refinement
 from covey.attacks.remedies import remedies_for
 from covey.clustering.progress import Progress, silent
+from covey.custody.register import Register
+from covey.errors import GuaranteeError
 from covey.schema import Schema
 
+Untried = list[tuple[str, str]]  # what, and why
 
-def attack(
+
+def attack(  # noqa: PLR0913 - what attackers may have
     release: Any,
     original: Any,
     schema: Schema | None = None,
     *,
     k: int | None = None,
+    population: Any = None,
+    control: float | None = None,
+    register: str | Path | Literal[False] | None = None,
+    make: Make | None = None,
+    trials: int = 10,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Attack:
@@ -28,30 +42,68 @@ def attack(
     `release` is a `Release`, a path or a dataframe; `original` is the table that it was made from.
     Without a `schema`, that of the release or of the description beside it is used. Who is fitted
     by fewer than `k` released rows is singled out; by default that is the k of the release.
+
+    With a `population`, a table of everyone with the people of the original, attackers may not know
+    who is in the original. `control` is a share of the people who are held back before the others
+    are released again: chance is then what is guessed of them. Earlier releases of the same people
+    are those in the `register`. `make` releases a table as this release was made; by default
+    `covey.anonymize` does, by the schema. It releases samples with and without somebody, in as many
+    `trials`.
     """
     progress("reading", 0.0)
     case = Case.of(release, original, schema, k, seed)
-    found = [
-        replace(one, remedies=remedies_for(one, case.schema, case.k))
-        for one in _standard(case, progress)
-    ]
+    data, untried = ["the original"], Untried()
+    if population is not None:
+        case = replace(case, population=tables.read(population, case.schema))
+        data.append("a table of the population")
+    else:
+        untried.append(("attackers who do not know who is in the table", "no population given"))
+    make = make or maker(case, progress)
+    against = None if control is None else Control.of(case, control, make)
+    if control is None:
+        untried.append(("the same guesses about people who are not in the release", "no control"))
+    else:
+        data.append(f"{control:.0%} of the people, held back from another release")
+    found = [*_standard(case, against, progress)]
+    found += _more(case, seed, untried)
+    if trials and case.schema.quasi:
+        try:
+            found += membership(case, make, trials, seed, progress)
+        except GuaranteeError:
+            untried.append(("membership", "samples of the table cannot meet the requirements"))
+    found += with_earlier(case, Register.of(register), data, untried)
+    judged = [replace(f, remedies=remedies_for(f, case.schema, case.k)) for f in found]
     return Attack(
         *(datetime.now(UTC).isoformat(timespec="seconds"), case.k, case.rows, len(case.order)),
-        *(case.sha256, ("the original table",), ordered(found), ()),
+        *(case.sha256, tuple(data), ordered(judged), tuple(untried)),
     )
 
 
-def _standard(case: Case, progress: Progress) -> Iterator[Finding]:
+def _standard(case: Case, against: Control | None, progress: Progress) -> Iterator[Finding]:
     """What all attackers find who compare a person with the rows of the release."""
     attackers, targets = Attackers(case.columns, case.known), case.targets()
-    telling = {}
-    for place, attacker in enumerate(attackers.alone()):
-        progress("attacking", 0.3 * place / len(case.columns))
-        success = tried(case, attacker, targets)
-        telling[attacker.columns[0]] = float(success.picked.mean())
-        yield from findings(case, attacker, success, targets)
-    known = sorted(case.known, key=lambda name: -telling[name])
-    every = [*attackers.together(known)]
+    telling: dict[str, float] = {}
+    every = [*attackers.alone()]
     for place, attacker in enumerate(every):
-        progress("attacking", 0.3 + 0.7 * place / len(every))
-        yield from findings(case, attacker, tried(case, attacker, targets), targets)
+        progress("attacking", place / (len(every) + 40))
+        success = tried(case, attacker, targets if against is None else ())
+        yield from matched(case, attacker, success)
+        yield from against.findings(attacker) if against else guessed(attacker, success, targets)
+        if place < len(case.columns):
+            telling[attacker.columns[0]] = float(success.picked.mean())
+        if len(telling) == len(case.columns) == len(every):
+            every += attackers.together(sorted(case.known, key=lambda name: -telling[name]))
+
+
+def _more(case: Case, seed: int, untried: Untried) -> Iterator[Finding]:
+    """Attacks on what a release shows besides its cells."""
+    if any(one.render for one in case.schema.quasi.values()):
+        untried.append(("the nearest mean", "who knows a value accepts any mean"))
+    for what, found, why in (
+        ("the order of the rows", by_order(case), "the release has another number of rows"),
+        ("refinement", refinement(case, seed), "it is certain of nobody which class is theirs"),
+    ):
+        if found is None:
+            untried.append((what, why))
+        else:
+            yield found

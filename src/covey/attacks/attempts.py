@@ -12,7 +12,7 @@ from covey.attacks.case import Case
 from covey.attacks.columns import Line
 from covey.attacks.findings import Finding
 from covey.attacks.guessing import Guesses, Target
-from covey.attacks.knowledge import QUASI, Attacker
+from covey.attacks.knowledge import ORDER, QUASI, Attacker
 from covey.attacks.matching import Pairs, Rows, fitting
 from covey.attacks.rates import paired, rate
 
@@ -78,16 +78,34 @@ def _ends(line: Line, rows: Rows, pairs: Pairs, fits: NDArray[Any]) -> list[Floa
     return [(one / np.maximum(fits, 1))[pairs.known] for one in total]
 
 
-def findings(
-    case: Case, attacker: Attacker, success: Success, targets: Sequence[Target]
-) -> Iterator[Finding]:
-    """The rates of an attacker under each criterion."""
+def matched(case: Case, attacker: Attacker, success: Success) -> Iterator[Finding]:
+    """The rates of an attacker who looks for rows, and for exact values in them."""
     yield Finding("singling out", attacker, rate(success.few(case.k)))
-    yield Finding("linkability", attacker, rate(success.picked, 1 / case.rows))
+    inside = case.inside(attacker.columns, success.people)
+    unaware = None if inside is None else float((success.picked * inside).mean())
+    yield Finding("linkability", attacker, rate(success.picked, 1 / case.rows), unaware=unaware)
+    for name, exact in success.ends.items():
+        yield Finding("tightness", attacker, paired(exact, success.ends_by_chance[name]), name)
+
+
+def by_order(case: Case) -> Finding | None:
+    """How often a row fits the person at its place, and if rows were sorted by what they show."""
+    columns = [*case.columns.values()]
+    if case.rows != case.people.frame.height:
+        return None
+    attacker = Attacker(tuple(case.columns), group=ORDER)
+    found = []
+    for order in (np.arange(case.rows), np.lexsort([column.cells for column in columns])):
+        each = [c.fits(c.values, c.cells[order], about=False) for c in columns]
+        found.append(np.logical_and.reduce(each).astype(np.float64))
+    return Finding("linkability", attacker, paired(*found))
+
+
+def guessed(attacker: Attacker, success: Success, targets: Sequence[Target]) -> Iterator[Finding]:
+    """The rates of an attacker who guesses sensitive values, beside guesses from all rows."""
     for target in targets:
         if target.name in success.right:
             chance = target.by_chance[target.values[success.people]]
-            guessed = paired(success.right[target.name], chance)
-            yield Finding("inference", attacker, guessed, target.name)
-    for name, exact in success.ends.items():
-        yield Finding("tightness", attacker, paired(exact, success.ends_by_chance[name]), name)
+            yield Finding(
+                "inference", attacker, paired(success.right[target.name], chance), target.name
+            )

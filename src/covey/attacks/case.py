@@ -1,15 +1,16 @@
 """A release and its original, read for an attack."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from covey import pipeline
-from covey._core.arrays import Longs
-from covey.attacks.columns import KnownColumn, Line, columns_of
+from covey._core.arrays import Floats, Longs
+from covey.attacks.columns import KnownColumn, Line, alike, columns_of
 from covey.attacks.guessing import Target
+from covey.attacks.matching import distinct
 from covey.custody.ordering import people_as_read
 from covey.encoding import encode
 from covey.errors import TableError, UsageError
@@ -33,6 +34,7 @@ class Case:
     columns: Mapping[str, KnownColumn]
     known: tuple[str, ...]  # the columns that others may know
     order: Longs  # the people, in a random order
+    population: Table | None = None  # everyone, with the people
 
     @classmethod
     def of(
@@ -90,6 +92,23 @@ class Case:
     def rows(self) -> int:
         """The released rows."""
         return self.released.frame.height
+
+    def inside(self, names: Sequence[str], people: Longs) -> Floats | None:
+        """Of everyone with the same values, the share that is in the original; None if unknown."""
+        known = self.population and self.population.frame.columns
+        if self.population is None or not set(names).issubset(known or ()):
+            return None
+        numbered = []
+        for name in names:
+            both = np.concatenate(alike(self.people, self.population, name))
+            numbered.append(np.unique(both, return_inverse=True)[1].astype(np.int64))
+        own = distinct(numbered)[1]
+        total = self.people.frame.height
+        number, every = (
+            np.bincount(some, minlength=own.max() + 1) for some in (own[:total], own[total:])
+        )
+        share: Floats = (number / np.maximum(np.maximum(number, every), 1))[own[:total]]
+        return share[people]
 
     def targets(self) -> list[Target]:
         """The sensitive columns."""

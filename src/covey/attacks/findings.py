@@ -12,7 +12,9 @@ from covey.errors import ViolationError, percent
 from covey.report.writing import Writable
 from covey.verification.rounding import rounded
 
-Criterion = Literal["singling out", "linkability", "inference", "membership", "tightness"]
+Criterion = Literal[
+    "singling out", "linkability", "inference", "membership", "tightness", "refinement"
+]
 
 # Article 29 Working Party, opinion 05/2014 (WP 216), and what it does not name.
 MEANINGS: dict[Criterion, str] = {
@@ -21,6 +23,7 @@ MEANINGS: dict[Criterion, str] = {
     "inference": "the attacker guesses the person's value of a sensitive column",
     "membership": "the attacker sees whether the person is in the table",
     "tightness": "the attacker guesses that the person's exact value is an end of the interval",
+    "refinement": "the attacker discards values that another class would hold; the true ones stay",
 }
 
 

@@ -12,6 +12,7 @@ MOST_PAIRED = 8  # columns that are tried in pairs, and each with all quasi-iden
 _LARGEST_SET = 4  # of the most telling columns
 
 QUASI = "all quasi-identifiers"
+ORDER = "the order of the rows"
 EVERY = "all columns that others may know"
 
 Quality = Literal["exactly", "about"]
@@ -28,7 +29,7 @@ class Attacker:
     columns: tuple[str, ...]
     undeclared: tuple[str, ...] = ()
     quality: Quality = "exactly"
-    is_likely: bool = True  # whether others may know all of these columns
+    is_likely: bool = True  # whether others may know all of this; not of people who were picked
     group: str = ""  # what the columns are together, as "all quasi-identifiers"
 
     @property

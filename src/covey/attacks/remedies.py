@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from covey.attacks.knowledge import ORDER
 from covey.schema import Schema
 
 if TYPE_CHECKING:
     from covey.attacks.findings import Finding
 
-Kind = Literal["quasi", "grid", "k", "l", "tails", "reserve"]
+Kind = Literal["order", "quasi", "grid", "k", "l", "tails", "reserve"]
 _WORTH = 0.05  # a gain from which on a remedy is named
 
 
@@ -30,6 +31,10 @@ def remedies_for(found: "Finding", schema: Schema, k: int) -> tuple[Remedy, ...]
 
 def _remedies(found: "Finding", schema: Schema, k: int) -> Iterator[Remedy]:
     match found.criterion:
+        case "linkability" if found.attacker.group == ORDER:
+            yield Remedy(
+                "order", None, "shuffle or sort the rows: their order shows whose they are"
+            )
         case "singling out" | "linkability":
             yield from map(_quasi, found.attacker.undeclared)
             if not found.attacker.undeclared:
@@ -40,7 +45,7 @@ def _remedies(found: "Finding", schema: Schema, k: int) -> Iterator[Remedy]:
             )
         case "tightness":
             yield from _grid(str(found.about), schema)
-        case "membership":
+        case "membership" | "refinement":
             yield from _tails(schema)
 
 

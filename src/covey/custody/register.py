@@ -161,6 +161,11 @@ class Register:
         with self._reading() as found:
             return [] if found is None else _listed(found.state)
 
+    def composition_of(self, sha256: str) -> Composition | None:
+        """A release in the register with all others; None if it is not there."""
+        with self._reading() as found:
+            return None if found is None else found.composition_of(sha256)
+
     def overlaps(self) -> Overlaps:
         """How many people any two releases share; unknown where people cannot be recognised."""
         with self._reading() as found:
@@ -429,6 +434,15 @@ class OpenRegister:
                 others = [body for body in others if not _is_at(body, new)]
                 again = []
             return self._composed(trace, others), [*_notes(state, len(again))]
+
+    def composition_of(self, sha256: str) -> Composition | None:
+        """Combine a release, known by its bytes, with all others."""
+        bodies = [body for body in self._whole().under(self.key) if body["classes"]]
+        same = [body for body in bodies if body["sha256"] == sha256]
+        if not same:
+            return None
+        others = [body for body in bodies if not _is_same(body, same[0])]
+        return self._composed(self._stored(same[0]).whole(), others)
 
     def _composed(self, trace: Footprint, others: list[dict[str, Any]]) -> Composition:
         copies: dict[tuple[str, ...], list[dict[str, Any]]] = {}

@@ -225,6 +225,18 @@ class Stored:
             found[name] = ClassValues(np.where(needed, sizes, 0), some)
         return found
 
+    def whole(self) -> Footprint:
+        """All of this footprint."""
+        every, entry = np.arange(self.rows), self.entry
+        return replace(
+            self._people(self.who, every),
+            sizes=self._whole("sizes", "").astype(np.int64),
+            content={name: self._taken("content", name, every) for name in entry["content"]},
+            values=self.values_of(np.arange(entry["classes"])),
+            k=entry["k"],
+            person=self.person,
+        )
+
     def classes_of(self, people: Hashes) -> Longs:
         """The class of each of these people, -1 for one who is not in it.
 

@@ -19,6 +19,10 @@ class AttackOptions:
 
     k: int | None = None
     at_most: float | None = None
+    population: str | None = None
+    control: float | None = None
+    register: Path | None = None
+    trials: int = 10
     seed: int = 0
 
 
@@ -43,9 +47,8 @@ def attack(
     read = None if path is None else Schema.from_toml(path)
     refuse_overwriting(paths, original, released, *([path] if path else []), schema=read)
     with files.Drafts(*paths, private=paths) as outputs, progress_bar() as progress:
-        found = attacks.attack(
-            released, original, read, k=trial.k, seed=trial.seed, progress=progress
-        )
+        given = {name: value for name, value in vars(trial).items() if name != "at_most"}
+        found = attacks.attack(released, original, read, progress=progress, **given)
         publish(found, paths, outputs)
     if as_json:
         give_json(found.to_dict())

@@ -1,0 +1,33 @@
+"""Attackers who have earlier releases of the same people, too, as the register knows them."""
+
+from collections.abc import Iterator
+
+from covey.attacks.case import Case
+from covey.attacks.findings import Finding
+from covey.attacks.knowledge import QUASI, Attacker
+from covey.attacks.rates import Rate, wilson
+from covey.custody.register import Register
+
+
+def with_earlier(
+    case: Case, register: Register | None, data: list[str], untried: list[tuple[str, str]]
+) -> Iterator[Finding]:
+    """Who is left with fewer than k candidates, and whose value is then certain."""
+    found = None
+    if register is not None and case.sha256 is not None:
+        found = register.composition_of(case.sha256)
+    if found is None or not found.earlier:
+        why = "the register knows none of these people" if found else "not in the register"
+        untried.append(("earlier releases", why))
+        return
+    data.append(f"{found.earlier:,} other releases of the same people")
+    names = tuple(name for name in case.columns if name in case.schema.quasi)
+    attacker = Attacker(names, group=f"{QUASI}, with other releases")
+
+    def rate(share: float, chance: float) -> Rate:
+        low, high = wilson(share, case.rows)
+        return Rate(share, chance, low - chance, high - chance, case.rows)
+
+    yield Finding("singling out", attacker, rate(found.below_k, 0.0))
+    for one in found.certain:
+        yield Finding("inference", attacker, rate(one.together, one.alone), one.column)
