@@ -20,7 +20,7 @@ from covey import tables
 from covey._core.arrays import Longs
 from covey.clustering import Method, as_method
 from covey.clustering.request import refuse_class_column
-from covey.custody.composition import Demand
+from covey.custody.composition import Composition, Demand
 from covey.custody.footprints import Footprint
 from covey.custody.keys import Key
 from covey.custody.ordering import people_as_read
@@ -389,6 +389,13 @@ class Release:
         )
         kept = pl.col("row").is_in(own.people.rows)
         return every.with_columns(pl.when(kept).then(pl.exclude("row")))
+
+    def combined(self, register: str | Path | None = None) -> Composition:
+        """What would hold together with all releases in the register; this one is not entered."""
+        own, known = self._own, Register.of(register)
+        if own.trace is None or known is None:
+            raise UsageError("the release was made with register=False: nothing can be compared")
+        return Register(known.path, own.trace.owner).combined(own.trace)
 
     def workload(
         self, original: Any, *, class_column: str | None = None, queries: int = 1000, seed: int = 0

@@ -374,6 +374,19 @@ def test_a_person_counted_by_a_column_is_recognised_by_it(tmp_path: Path) -> Non
 # ── what the report says ────────────────────────────────────────────────────────────────────────
 
 
+def test_what_would_hold_is_what_holds_once_it_is_written(tmp_path: Path) -> None:
+    later = release(k=6)
+    assert later.combined() == Composition(6)
+    assert not remembered()
+    release().write(tmp_path / "one.csv")
+    would = later.combined()
+    assert would.below_k > 0
+    assert len(remembered()) == 1
+    assert later.write(tmp_path / "two.csv").composition == would
+    with pytest.raises(covey.UsageError, match="register=False"):
+        release(register=False).combined()
+
+
 def test_the_report_says_what_all_releases_keep_and_which_to_delete(tmp_path: Path) -> None:
     release().write(tmp_path / "old.csv")
     (old,) = remembered()

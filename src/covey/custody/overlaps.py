@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from covey.custody.footprints import NOBODY
 from covey.custody.hashes import Hashes
 
 
@@ -59,6 +60,15 @@ class Overlaps:
         if 0 < shared < k:
             return Overlap(earlier, later, None, k)
         return Overlap(earlier, later, shared)
+
+    def having(self, people: Sequence[Hashes]) -> list[str]:
+        """The releases that have any of these people, by any of their columns."""
+        ours = [np.unique(some[some != NOBODY]) for some in people]
+        return [
+            id_
+            for id_, theirs in self.people.items()
+            if any(_among(a, b).any() for a in ours for b in theirs)
+        ]
 
     def before(self, later: str) -> list[Overlap]:
         """What a release shares with each earlier one, oldest first."""

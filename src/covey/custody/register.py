@@ -171,6 +171,12 @@ class Register:
         with self._reading() as found:
             return Overlaps({}, {}) if found is None else found.overlaps()
 
+    def combined(self, trace: Footprint) -> Composition:
+        """What would hold for a release together with all in the register; it is not entered."""
+        self.refuse_removed()
+        with self._reading() as found:
+            return Composition(trace.k) if found is None else found.combined(trace)
+
     def losses(self) -> list[Loss]:
         """The losses that the custodian has accepted, oldest first."""
         with self._reading() as found:
@@ -443,6 +449,10 @@ class OpenRegister:
             return None
         others = [body for body in bodies if not _is_same(body, same[0])]
         return self._composed(self._stored(same[0]).whole(), others)
+
+    def combined(self, trace: Footprint) -> Composition:
+        """Combine a release that is not entered with all that are."""
+        return self._composed(trace, [*self._whole().entries.values()])
 
     def _composed(self, trace: Footprint, others: list[dict[str, Any]]) -> Composition:
         copies: dict[tuple[str, ...], list[dict[str, Any]]] = {}

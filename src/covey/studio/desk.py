@@ -17,6 +17,7 @@ from covey.inspection.draft import Draft
 from covey.report import Report, charts
 from covey.schema import Schema, TableFormat
 from covey.studio.columns import Columns, tree_folder
+from covey.studio.earlier import EarlierReleases
 from covey.studio.looking import Looks
 from covey.studio.pairs import Pair
 from covey.studio.prices import Prices
@@ -65,8 +66,8 @@ class Made:
         return self.report.verdict
 
 
-class Desk(Columns, Prices, Looks):
-    """All jobs: about the table, its columns, prices, and the release that was made."""
+class Desk(Columns, Prices, EarlierReleases, Looks):
+    """All jobs: about the table, its columns, prices, earlier releases, and the one just made."""
 
     def demonstration(self) -> str:
         """Invent people; return the place of their table."""

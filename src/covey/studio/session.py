@@ -8,6 +8,7 @@ import time
 import unicodedata
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -280,6 +281,20 @@ class Studio:
     def find_savings(self) -> StudioJob:
         """The job that finds what it saves to suppress a few rows at the chosen k."""
         return self._begun("savings", *self._priced_by, self.schema.require.k)
+
+    async def released_on(self) -> list[date]:
+        """When people of this table were released before."""
+        found = await self.known("released_on", self.work.without_models)
+        return [date.fromisoformat(one) for one in found]
+
+    def find_followed(self) -> StudioJob:
+        """The job that finds what it costs to follow earlier releases."""
+        return self._begun("followed", *self._followed_by)
+
+    @property
+    def _followed_by(self) -> tuple[Any, ...]:
+        options = {n: v for n, v in self.work.options.items() if n != "max_suppressed"}
+        return self.table.reading, self.schema.requiring(composition="warn"), options
 
     @property
     def prices(self) -> StudioJob | None:

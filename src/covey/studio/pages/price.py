@@ -1,6 +1,7 @@
 """Step 4: how safe, at what price: choose k, and what must hold of sensitive columns."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 
 from starlette.datastructures import FormData
 
@@ -11,6 +12,7 @@ from covey.schema import Role, Schema
 from covey.studies.curves import KS
 from covey.studies.marks import MARKS
 from covey.studio import ui
+from covey.studio.earlier import Compared
 from covey.studio.frame import line
 from covey.studio.prices import SHARES, ExampleRows, Priced, curve_of
 from covey.studio.session import Studio, is_whole, number, prices_in, text_of, whole
@@ -18,8 +20,9 @@ from covey.studio.steps import BLOCKED, DONE, NEXT, Step
 from covey.studio.workers import StudioJob
 
 _DRAWN = (3, 8, 15, 22, 29, 41)  # pieces of prices after which the curve is drawn again
+_MOST_DATES = 3  # of earlier releases, in words
 _WORDS = ui.WORDS["price"]
-_SWAPS = "answer line rail same"  # what a move of k changes; the slider itself stays
+_SWAPS = "answer earlier line rail same"  # what a move of k changes; the slider itself stays
 
 
 async def _page(studio: Studio) -> Part:
@@ -32,6 +35,7 @@ async def _page(studio: Studio) -> Part:
         ui.heading(_WORDS["title"], _WORDS["lead"]),
         _choice(studio),
         _answer(studio),
+        await _earlier(studio),
         await _requirements(studio),
         _rules(),
         ui.onwards("make", "Make it"),
@@ -161,8 +165,10 @@ def _examples(examples: ExampleRows, priced: Priced) -> Html:
     return ui.grid(("who", *examples.columns), rows, "three people before and after")
 
 
-def _suppression(studio: Studio) -> Html:
-    """How many rows may be left out, and what that saves."""
+def _suppression(studio: Studio) -> Html | None:
+    """How many rows may be left out, and what that saves; none if groups must stay together."""
+    if studio.schema.require.composition == "follow":
+        return None
     now, known = studio.work.max_suppressed, {p.share: p for p in _savings(studio, None)}
     options = [
         (f"{share:g}", "none" if not share else percent(share), _saved(known, share), share == now)
@@ -204,6 +210,79 @@ def _savings(studio: Studio, limited: bool | None) -> list[Priced]:
     """What is known of the prices at the chosen k; without `limited`, those of suppression."""
     pieces = [] if studio.savings is None else studio.savings.pieces
     return [p for p in pieces if isinstance(p, Priced) and p.limited == limited]
+
+
+# ── earlier releases of the same people ─────────────────────────────────────────────────────────
+
+
+async def _earlier(studio: Studio) -> Html | None:
+    """A question only if the register knows these people: should their groups stay together?"""
+    dates = await studio.released_on()
+    if not dates:
+        return None
+    job = studio.find_followed() if _has_prices(studio) and "make" not in studio.jobs else None
+    follows = studio.schema.require.composition == "follow"
+    options = [
+        ("no", "no: form new groups", _exposed(job), not follows),
+        ("yes", "yes: the same people stay together", _costs(job), follows),
+    ]
+    card = ui.card(
+        "Keep everyone's group together?",
+        html.p(f"You have released these people {_on(dates)}."),
+        ui.quiet(_WORDS["earlier"]),
+        ui.form("price/follow", _choices("follow", "Keep together", options), live=True),
+    )
+    if job is not None and job.is_done:
+        return html.div(card, id="earlier")
+    return ui.again("price/piece/earlier", card, id="earlier", milliseconds=700)
+
+
+def _has_prices(studio: Studio) -> bool:
+    """Whether all other prices are known: no k that is only passed by needs this one, too."""
+    prices, savings = studio.prices, studio.savings
+    if prices is None or not prices.is_done:
+        return False
+    return prices.error is not None or (savings is not None and savings.is_done)
+
+
+def _on(dates: Sequence[date]) -> str:
+    """The last dates, in words."""
+    named = [f"{each.day} {each:%B %Y}" for each in dates[-_MOST_DATES:]]
+    more = f", and {count(len(dates) - _MOST_DATES, 'time')} before" * (len(dates) > _MOST_DATES)
+    *first, last = named
+    return f"on {', '.join(first)} and {last}{more}" if first else f"on {last}"
+
+
+def _compared(job: StudioJob | None) -> Compared | str:
+    """What is known of both ways, or why nothing is."""
+    if job is None or not job.is_done:
+        return "…"
+    return f"not known: {job.error}" if job.error is not None else job.result
+
+
+def _exposed(job: StudioJob | None) -> str:
+    """What all releases together no longer protect if this one is made from scratch."""
+    found = _compared(job)
+    if isinstance(found, str):
+        return found
+    exposed = percent(found.scratch.below_k)
+    return f"with all releases, {exposed} have fewer than {found.scratch.k:,} candidates"
+
+
+def _costs(job: StudioJob | None) -> str:
+    """What it costs to follow, and who is left out for it."""
+    found = _compared(job)
+    if isinstance(found, str):
+        return found
+    if found.follower is None:
+        return f"not possible: {found.obstacle}"
+    out, price = found.follower.rows.suppressed, found.follower.price or 0.0
+    costs = f"costs about {percent(max(price, 0.0))} more loss"
+    return f"{costs}, {count(out, 'row')} left out" if out else costs
+
+
+async def _earlier_piece(studio: Studio, _: Mapping[str, str]) -> Part:
+    return await _earlier(studio)
 
 
 def _choices(name: str, legend: str, options: Iterable[tuple[str, str, str, bool]]) -> Html:
@@ -342,6 +421,15 @@ async def _suppress(studio: Studio, sent: FormData) -> None:
     studio.history.change(max_suppressed=number(sent, "share", "the share"))
 
 
+async def _follow(studio: Studio, sent: FormData) -> None:
+    now = studio.schema.require.composition
+    if text_of(sent, "follow") == "yes":  # then only those are left out who cannot be hidden
+        schema = studio.schema.requiring(composition="follow")
+        studio.history.change(schema=schema, max_suppressed=0.0)
+    elif now == "follow":
+        studio.require(composition="warn")
+
+
 async def _limit(studio: Studio, sent: FormData) -> None:
     studio.require(limit_share=text_of(sent, "limit") == "yes")
 
@@ -378,6 +466,13 @@ STEP = Step(
     "How safe, at what price?",
     _page,
     _state,
-    {"k": _set_k, "slide": _slide, "suppress": _suppress, "share": _limit, "require": _require},
-    {"answer": _answer_piece, "curve": _curve_piece},
+    {
+        "k": _set_k,
+        "slide": _slide,
+        "suppress": _suppress,
+        "follow": _follow,
+        "share": _limit,
+        "require": _require,
+    },
+    {"answer": _answer_piece, "curve": _curve_piece, "earlier": _earlier_piece},
 )
