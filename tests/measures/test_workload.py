@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 import covey
 from covey import demo
@@ -324,6 +325,31 @@ def test_suppressed_people_are_asked_about_but_not_learnt_from() -> None:
     assert found.original > 0.85
 
 
+@pytest.mark.parametrize("classes", [2, 3, 7])
+def test_the_auc_is_that_of_scikit_learn(classes: int) -> None:
+    random = np.random.default_rng(classes)
+    for rows in (30, 200):
+        truth = np.concatenate([np.arange(classes), random.integers(0, classes, rows)])
+        scores = random.integers(1, 5, (len(truth), classes)) + (truth[:, None] == range(classes))
+        probabilities = scores / scores.sum(axis=1, keepdims=True)  # with ties
+        guess = classifier._Guess(truth, probabilities)
+        shown = probabilities if classes > 2 else probabilities[:, 1]
+        assert guess.auc == approx(roc_auc_score(truth, shown, multi_class="ovr"), abs=1e-12)
+
+
+def test_the_auc_tells_what_accuracy_does_not() -> None:
+    """Of nearly all it is best to expect no illness, though the old are ill more often."""
+    frame = patients(1000).sort("age")
+    ill = np.random.default_rng(0).random(1000) < np.linspace(0, 0.15, 1000)
+    frame = frame.with_columns(ill=pl.Series(np.where(ill, "yes", "no")))
+    near, none = (accuracy_of(frame, np.arange(1000) // size) for size in (10, 1000))
+    assert near.released == none.released == near.majority == 1 - ill.mean()
+    assert near.auc_released == approx(near.auc_original, abs=0.05)
+    assert near.auc_released is not None
+    assert near.auc_released > 0.65
+    assert none.auc_released == 0.5
+
+
 def test_accuracy_is_the_same_again() -> None:
     groups = np.arange(300) // 10
     first, again, other = (accuracy_of(patients(), groups, seed=seed) for seed in (1, 1, 2))
@@ -338,9 +364,9 @@ class Learner:
         self.calls: list[tuple[Floats, Longs, Floats]] = []
         monkeypatch.setattr(classifier, "_predict", self)
 
-    def __call__(self, learnt: Floats, classes: Longs, asked: Floats) -> Longs:
+    def __call__(self, learnt: Floats, classes: Longs, asked: Floats) -> Floats:
         self.calls.append((learnt, classes, asked))
-        return np.full(len(asked), classes[0])
+        return np.tile(np.unique(classes) == classes[0], (len(asked), 1)).astype(float)
 
 
 def test_nobody_is_both_learnt_from_and_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -425,7 +451,7 @@ def test_tables_of_a_few_people(rows: int) -> None:
 
 def test_a_class_that_everyone_has_is_predicted() -> None:
     frame = patients(20).with_columns(ill=pl.lit("no"))
-    assert accuracy_of(frame, [0] * 20) == Accuracy(1, 1, 1)
+    assert accuracy_of(frame, [0] * 20) == Accuracy(1, 1, 1, None, None)
 
 
 def test_a_missing_class_is_one_of_its_own() -> None:
@@ -467,6 +493,9 @@ def test_the_workload_of_a_release() -> None:
     assert found.accuracy_original is not None
     assert found.accuracy_majority is not None
     assert found.accuracy_majority < found.accuracy <= found.accuracy_original
+    assert found.auc is not None
+    assert found.auc_original is not None
+    assert 0.5 < found.auc <= found.auc_original < 1
     errors = covey.measure(frame, release.table, SCHEMA, queries=1000).queries
     assert errors == QueryError(1000, found.query_error_median, found.query_error_mean)
     alone = release.workload(frame)

@@ -14,6 +14,7 @@ import polars as pl
 
 from covey._core.arrays import Floats, Longs
 from covey.encoding import Category, EncodedTable, Interval
+from covey.encoding.attributes import Mask
 from covey.errors import TableError, UsageError
 from covey.generalisation import View
 from covey.generalisation.classes import index_of_rows
@@ -27,15 +28,22 @@ MOST_LEAVES = 100  # of a column with their own feature
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The share of people whose class is predicted correctly, without learning from them."""
+    """The share of people whose class is predicted correctly, without learning from them.
+
+    The AUC is the probability that the classifier gives a random person of a class a higher
+    probability of it than a random person of another class: the mean over the classes. Unlike
+    the share, it is 0.5 for every guess. It is None if no part of the people has two classes.
+    """
 
     released: float  # learning from released rows
     original: float  # learning from original rows
     majority: float  # always guessing the most frequent class
+    auc_released: float | None
+    auc_original: float | None
 
 
 def classifier_accuracy(view: View, rows: Longs, classes: pl.Series, *, seed: int = 0) -> Accuracy:
-    """The accuracy of a classifier for people whom it has not learnt from.
+    """The accuracy and the AUC of a classifier for people whom it has not learnt from.
 
     `rows` gives the original row of each released row; `classes` is the class column of the
     original, and has its name in the release. People are split at random into five parts; a
@@ -62,16 +70,19 @@ def classifier_accuracy(view: View, rows: Longs, classes: pl.Series, *, seed: in
     known = features(original, original_spans(original), people)
     spans = released_spans(view.columns, index_of_rows(table, view.classes.cells))
     shown = features(original, spans, originals)
-    right = {"released": 0, "original": 0}
+    guesses: dict[str, list[_Guess]] = {"released": [], "original": []}
     for fold in range(FOLDS):
         held_out, learnt = part == fold, part[person] != fold
         tested = known[held_out], truth[held_out]
-        right["released"] += _right(shown[learnt], labels[learnt], *tested)
-        right["original"] += _right(known[~held_out], truth[~held_out], *tested)
+        guesses["released"].append(_Guess.of(shown[learnt], labels[learnt], *tested))
+        guesses["original"].append(_Guess.of(known[~held_out], truth[~held_out], *tested))
+    right = {name: sum(one.right for one in some) for name, some in guesses.items()}
     return Accuracy(
         released=right["released"] / len(people),
         original=right["original"] / len(people),
         majority=float(np.bincount(truth).max()) / len(people),
+        auc_released=_mean_auc(guesses["released"]),
+        auc_original=_mean_auc(guesses["original"]),
     )
 
 
@@ -112,14 +123,59 @@ def _leaf_shares(category: Category, spans: Spans) -> Floats:
     return np.column_stack([shares, 1 - shares.sum(axis=1)])
 
 
-def _right(learnt: Floats, classes: Longs, tested: Floats, truth: Longs) -> int:
-    """Count the correct predictions; none if there are no rows to learn from."""
-    if len(np.unique(classes)) < 2 or not len(tested):
-        return int(np.count_nonzero(truth == classes[:1])) if len(classes) else 0
-    return int(np.count_nonzero(_predict(learnt, classes, tested) == truth))
+@dataclass(frozen=True, eq=False)
+class _Guess:
+    """The predictions for one part of the people."""
+
+    truth: Longs
+    probabilities: Floats  # of each person (down) and class (across)
+
+    @classmethod
+    def of(cls, learnt: Floats, classes: Longs, tested: Floats, truth: Longs) -> "_Guess":
+        every = int(max(truth.max(initial=-1), classes.max(initial=-1))) + 1
+        probabilities = np.zeros((len(tested), every))
+        if len(np.unique(classes)) > 1 and len(tested):
+            # What is the same for all learnt rows says nothing, not even by the last rounding.
+            varies = np.ptp(learnt, axis=0) > 0
+            found = _predict(learnt * varies, classes, tested * varies)
+            probabilities[:, np.unique(classes)] = found
+        else:
+            probabilities[:, classes[:1]] = 1
+        return cls(truth, probabilities)
+
+    @property
+    def right(self) -> int:
+        """The number of correct predictions; none if there were no rows to learn from."""
+        known = self.probabilities.any(axis=1)
+        return int(np.count_nonzero(known & (self.probabilities.argmax(axis=1) == self.truth)))
+
+    @property
+    def auc(self) -> float | None:
+        """The mean AUC of the classes, each against all others; None if all are of one class."""
+        found = np.unique(self.truth)
+        if len(found) < 2:
+            return None
+        return float(np.mean([auc(self.probabilities[:, one], self.truth == one) for one in found]))
+
+
+def _mean_auc(guesses: Sequence[_Guess]) -> float | None:
+    found = [one.auc for one in guesses if one.auc is not None]
+    return float(np.mean(found)) if found else None
+
+
+def auc(scores: Floats, positive: Mask) -> float:
+    """The area under the receiver operating characteristic curve, by ranks (Mann and Whitney).
+
+    The probability that a random positive scores higher than a random negative; ties count half.
+    """
+    ranks = pl.Series(scores).rank("average").to_numpy()
+    ones = int(np.count_nonzero(positive))
+    above = float(ranks[positive].sum()) - ones * (ones + 1) / 2
+    return above / (ones * (len(scores) - ones))
 
 
 def _predict(learnt: Floats, classes: Longs, tested: Floats) -> Any:
+    """The probabilities of the learnt classes, in ascending order."""
     try:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
@@ -129,4 +185,4 @@ def _predict(learnt: Floats, classes: Longs, tested: Floats) -> Any:
     # One thread: sums are the same on every machine, and small matrices are not slower.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # near the optimum is good enough
-        return LogisticRegression(tol=1e-3).fit(learnt, classes).predict(tested)
+        return LogisticRegression(tol=1e-3).fit(learnt, classes).predict_proba(tested)

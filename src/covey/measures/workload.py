@@ -12,13 +12,15 @@ from covey.measures.queries import query_error
 
 @dataclass(frozen=True)
 class Workload:
-    """How useful a release still is; accuracies are None without a class column."""
+    """How useful a release still is; accuracies and AUCs are None without a class column."""
 
     query_error_median: float
     query_error_mean: float
     accuracy: float | None = None
     accuracy_original: float | None = None
     accuracy_majority: float | None = None
+    auc: float | None = None
+    auc_original: float | None = None
 
 
 def workload(
@@ -33,4 +35,7 @@ def workload(
     if classes is None:
         return Workload(*counted)
     found = classifier_accuracy(view, rows, classes, seed=seed)
-    return Workload(*counted, found.released, found.original, found.majority)
+    return Workload(
+        *(*counted, found.released, found.original, found.majority),
+        *(found.auc_released, found.auc_original),
+    )
