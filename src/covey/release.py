@@ -441,12 +441,20 @@ class Release:
     def published(self, to: Destination, outputs: Outputs) -> Report:
         """Write the release to its draft, judge its bytes with the schema alone, and publish it."""
         own = self._own
-        written = WrittenTable.of(own.released, own.schema, to, outputs)
+        written = WrittenTable.of(self._described(to), own.schema, to, outputs)
         verdict = self.verdict if written.shows(own.released) else own.judge(written.table)
         verdict.raise_if_violated()
         costs = None if to.costs is None else self.costs
         proven = Proven(self.report, verdict, own.schema, own.requirements, own.trace, costs)
         return proven.publish(written, to, outputs)
+
+    def _described(self, to: Destination) -> Table:
+        """The released table, with its description if the file can hold one."""
+        own, format = self._own, tables.writer_of(Path(to.path).name)
+        if to.described is None or format != "parquet":
+            return own.released
+        facts = self.report, own.schema, own.requirements, own.released
+        return replace(own.released, description=descriptions.carried(*facts, format))
 
     def _refuse_impossible(self, to: Destination) -> None:
         own = self._own
@@ -502,7 +510,8 @@ def read_back(data: bytes, released: Table, schema: Schema) -> Table:
     written = TableFormat(**released.dialect.written, header=True, skip=0)
     again = tables.from_bytes(data, schema, written)
     ours, theirs = released.frame, again.frame
-    if (ours.height, ours.columns) != (theirs.height, theirs.columns):
+    same = ours.height == theirs.height and released.description == again.description
+    if not same or ours.columns != theirs.columns:
         raise ViolationError("a written table has lost rows or columns: nothing is published")
     if not tables.format_of(data).endswith("csv"):  # covey itself spells the cells of a CSV file
         tables.refuse_changed(released, again)

@@ -24,6 +24,7 @@ from covey.reading.guess import column_of
 from covey.schema import Column, Schema
 from covey.schema.taxonomy import ROOT
 from covey.tables.csv_files import Dialect
+from covey.tables.formats.common import whole_again
 
 _AT_ONCE = 1 << 22  # comparisons of rows with classes
 Mask = NDArray[np.bool_]
@@ -347,6 +348,11 @@ class _Numbers:
         return CoarseNumbers.of(cells.name, self.column, [cells], rows, Dialect())
 
 
+def _texts(cells: pl.Series) -> pl.Series:
+    """Labels as a release writes them; ordinary rows may have codes as numbers."""
+    return (whole_again(cells) if cells.dtype.is_float() else cells).cast(pl.String)
+
+
 @dataclass(frozen=True, eq=False)
 class _Labels:
     labels: Mapping[str | None, int]
@@ -354,7 +360,7 @@ class _Labels:
 
     @classmethod
     def learnt(cls, column: Column, cells: pl.Series) -> "_Labels":
-        distinct = cells.unique().sort()
+        distinct = _texts(cells).unique().sort()
         read = CoarseLabels.of(cells.name, column, distinct, np.arange(len(distinct)), Dialect())
         known = dict(zip(distinct.to_list(), read.labels, strict=True))
         every = sorted(
@@ -367,13 +373,16 @@ class _Labels:
         return tuple(f"_{label}" for label in self.labels)
 
     def features(self, cells: pl.Series) -> Floats:
-        shares = np.zeros((len(cells), len(self.labels)))
-        for row, cell in enumerate(cells):
+        texts = _texts(cells).to_list()
+        places = {cell: place for place, cell in enumerate(dict.fromkeys(texts))}
+        shares = np.zeros((len(places), len(self.labels)))
+        for cell, place in places.items():
             stands_for = self._stands_for(cell)
             for label in stands_for:
                 if label in self.labels:
-                    shares[row, self.labels[label]] = 1 / len(stands_for)
-        return shares
+                    shares[place, self.labels[label]] = 1 / len(stands_for)
+        of_rows: Floats = shares[[places[cell] for cell in texts]]
+        return of_rows
 
     def _stands_for(self, cell: str | None) -> Sequence[str | None]:
         """The labels of a cell, also of one that was not there before."""

@@ -155,6 +155,104 @@ def test_it_leads_to_no_file_elsewhere(release: covey.Release, tmp_path: Path) -
         read_release(path)
 
 
+# ── in a Parquet file ───────────────────────────────────────────────────────────────────────────
+
+
+def described(release: covey.Release, folder: Path) -> Path:
+    """A Parquet file without the description beside it."""
+    path = folder / "out.parquet"
+    release.write(path, register=False)
+    package_path = path_for(path)
+    assert package_path is not None
+    package_path.unlink()
+    return path
+
+
+def metadata_of(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(pl.read_parquet_metadata(path)["datapackage"])
+    return found
+
+
+@pytest.mark.parametrize("style", [covey.Style(), covey.Style(intervals="columns")])
+def test_a_parquet_file_describes_itself(tmp_path: Path, style: covey.Style) -> None:
+    release = covey.anonymize(FRAME, SCHEMA, k=4, seed=1, style=style)
+    path = tmp_path / "out.parquet"
+    release.write(path, register=False)
+    package, by_package = package_of(path), read_release(path)
+    alone = described(release, tmp_path)
+    facts = metadata_of(alone)
+    assert facts["covey"] == package["covey"]
+    beside = package["resources"][0]["schema"]
+    assert [(f["name"], f["type"]) for f in beside["fields"]] == [
+        (f["name"], f["type"]) for f in facts["fields"]
+    ]
+    assert facts["missingValues"] == beside["missingValues"]
+    assert "CANARY-leaf" not in str(facts) or "CANARY-leaf" in str(release.table["education"])
+    found = read_release(alone)
+    assert found.doubts == ()
+    assert found.schema.columns["age"].domain == (0, 120)
+    for form in ("middle", "bounds"):
+        assert found.frame(form).equals(by_package.frame(form))
+    assert found.draw(1, seed=2)[0].equals(by_package.draw(1, seed=2)[0])
+    ends = found.frame("bounds")
+    assert ends["age_low"].dtype == pl.Int64
+    if style.intervals == "columns":
+        assert pl.read_parquet(alone)["age_low"].dtype.is_numeric()
+
+
+def test_the_verifier_compares_the_description_in_a_file(
+    release: covey.Release, tmp_path: Path
+) -> None:
+    path = described(release, tmp_path)
+    assert covey.verify(path, SCHEMA, k=4, l={"diagnosis": 2}).unjudged == ()
+    (other,) = covey.verify(path, SCHEMA, k=3).unjudged  # the description says 4
+    assert "description" in other
+    found, frame = metadata_of(path), pl.read_parquet(path)
+    texts = [
+        json.dumps(found | {"note": "Zq7"}),
+        json.dumps(found | {"fields": [*found["fields"], {"name": "Zq7", "type": "string"}]}),
+        json.dumps(found | {"covey": found["covey"] | {"version": "Zq7"}}),
+        json.dumps(found | {"fields": 5551234}),
+        json.dumps(found, indent=1),
+        json.dumps(found).replace("{", '{"covey": "Zq7", ', 1),
+        json.dumps([]),
+        "Zq7",
+    ]
+    for text in texts:
+        frame.write_parquet(path, metadata={"datapackage": text})
+        (named,) = covey.verify(path, SCHEMA, k=4, l={"diagnosis": 2}).unjudged
+        assert "description" in named
+        assert "Zq7" not in named
+    frame.write_parquet(path, metadata={"datapackage": "Zq7"})
+    with pytest.raises(UsageError, match="is not a description"):
+        read_release(path)
+
+
+def test_the_same_parquet_file_has_the_same_bytes(release: covey.Release, tmp_path: Path) -> None:
+    first = described(release, tmp_path).read_bytes()
+    assert described(release, tmp_path).read_bytes() == first
+    release.write(tmp_path / "out.parquet", description=False, register=False)
+    assert "datapackage" not in pl.read_parquet_metadata(tmp_path / "out.parquet")
+
+
+def test_a_description_does_not_travel_into_another_release(
+    release: covey.Release, tmp_path: Path
+) -> None:
+    again = covey.anonymize(described(release, tmp_path), quasi=["sex"], rest="drop", k=3, seed=1)
+    again.write(tmp_path / "again.parquet", description=False, register=False)
+    assert "datapackage" not in pl.read_parquet_metadata(tmp_path / "again.parquet")
+
+
+def test_the_shell_reads_and_verifies_a_parquet_file_alone(
+    release: covey.Release, folder: Folder
+) -> None:
+    described(release, Path())
+    ran = folder.covey("verify", "out.parquet")
+    assert (ran.code, "description in the release" in ran.err) == (0, True)
+    assert "not judged" not in ran.err
+    assert "age_low" in folder.covey("read", "out.parquet", "--as", "bounds").out
+
+
 def test_none_is_written_if_it_is_switched_off(release: covey.Release, tmp_path: Path) -> None:
     release.write(tmp_path / "out.csv", description=False, register=False)
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]

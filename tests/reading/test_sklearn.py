@@ -127,6 +127,15 @@ def test_cells_become_middles_widths_and_shares() -> None:
     assert encoder.transform(unknown).row(0)[2:4] == (0, 0)
 
 
+def test_codes_are_the_same_labels_as_numbers_and_as_texts() -> None:
+    schema = covey.Schema.of(quasi={"job": "categorical", "age": "numeric"})
+    released = pl.DataFrame({"job": ["10", "{10, 20}", "20", None], "age": ["[1, 2]"] * 4})
+    encoder = ReleaseEncoder(schema).fit(released)
+    assert encoder.get_feature_names_out()[:2].tolist() == ["job_10", "job_20"]
+    ordinary = pl.DataFrame({"job": [20, None, 10], "age": [1, 2, 2]})
+    assert encoder.transform(ordinary)[:, :2].tolist() == [[0, 1], [0, 0], [1, 0]]
+
+
 def test_a_model_of_a_release_predicts_ordinary_rows() -> None:
     frame = people(6_000).drop_nulls("income").with_columns(rich=pl.col("income") > 45_000)
     train, test = frame[:3_000], frame[3_000:]

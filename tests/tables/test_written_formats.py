@@ -121,14 +121,14 @@ def test_the_same_release_gives_the_same_bytes_and_tells_nothing_else(
             release.write(folder / f"{turn}.{ending}", register=False)
         return {ending: (folder / f"{turn}.{ending}").read_bytes() for ending in ENDINGS}
 
-    first = bytes_of("first")
+    first = bytes_of("turn-1")
     time.sleep(1.1)  # files of statistical programs are dated by the second
-    assert bytes_of("second") == first
+    assert bytes_of("turn-2") == first
     now = dt.datetime.now(tz=dt.UTC)
     today = [now.strftime(form) for form in ("%d %b %y", "%d %b %Y", "%d%b%y", "%Y-%m-%d")]
     # A host's name of two or three letters occurs in packed bytes by chance.
     host = [name for name in [socket.gethostname()] if len(name) > 3]
-    names = [SECRET, *host, folder.name, "first", *today]
+    names = [SECRET, *host, folder.name, "turn-1", *today]
     for ending, data in first.items():
         inside = [data]
         if data.startswith(b"PK"):

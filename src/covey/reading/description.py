@@ -16,8 +16,9 @@ from covey.report.checking import claimed_requirement, claimed_schema, read_file
 from covey.report.description import path_for
 from covey.schema import Schema
 from covey.schema.requirements import Requirement
-from covey.tables import sources
+from covey.tables import formats, sources
 from covey.tables.digests import digests
+from covey.tables.formats import arrow
 
 
 class _Covey(BaseModel):
@@ -34,35 +35,47 @@ class ReleaseDescription:
 
     schema: Schema
     requirements: tuple[Requirement, ...]
-    hashes: Mapping[str, str]  # of its files, by their names
+    hashes: Mapping[str, str]  # of its files, by their names; none if the file itself says it
 
     @classmethod
     def found_for(cls, source: Any) -> "ReleaseDescription | None":
-        """The description of a release; None if it is no file, or has none beside it."""
+        """The description of a release: beside it, or in a Parquet file; None if there is none."""
         if not isinstance(source, str | Path):
             return None
-        path = path_for(sources.of(str(source)).place)
-        return cls.read(path) if path is not None and path.is_file() else None
+        place = sources.of(str(source)).place
+        path = path_for(place)
+        if path is not None and path.is_file():
+            return cls.read(path)
+        if path is None or not Path(place).is_file() or formats.kind_of_file(place) != "parquet":
+            return None
+        text = arrow.description_in(place)
+        return cls._of(text.encode(), "the description in the file") if text else None
 
     @classmethod
     def read(cls, path: Path) -> "ReleaseDescription":
         """Read a description, and check the form of everything that covey uses."""
+        return cls._of(read_file(path, "the description"), path.name)
+
+    @classmethod
+    def _of(cls, data: bytes, name: str) -> "ReleaseDescription":
         try:
-            package = strict_json(read_file(path, "the description"))
+            package = strict_json(data)
             found = _Covey.model_validate(package["covey"])
             hashes = {
                 Path(str(one["path"])).name: str(one["hash"]).removeprefix("sha256:")
-                for one in package["resources"]
+                for one in package.get("resources", ())
             }
             requirements = tuple(map(claimed_requirement, found.asked))
             return cls(claimed_schema(found.columns, found.table), requirements, hashes)
         except (ValidationError, UsageError, ValueError, TypeError, LookupError, RecursionError):
             raise UsageError(
-                f"{path.name} is not a description by covey: remove or replace it"
+                f"{name} is not a description by covey: remove or replace it"
             ) from None
 
     def doubts(self, source: str | Path) -> list[str]:
         """How the files differ from those that it describes."""
+        if not self.hashes:  # it is in the file itself
+            return []
         found = {name: digest.sha256 for name, digest in digests(source).items()}
         if found == self.hashes:
             return []

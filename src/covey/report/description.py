@@ -13,7 +13,7 @@ from typing import Any
 
 from covey.report.certificate import columns_to_judge_by, required
 from covey.report.fields import Field
-from covey.report.report import Report
+from covey.report.report import Output, Report
 from covey.schema import Role, Schema
 from covey.schema.requirements import Requirement
 from covey.tables import Table, files, sources
@@ -52,8 +52,6 @@ def description(
 
     Of its table, only the distinct cells of sensitive columns matter.
     """
-    output = report.output
-    assert output is not None
     title = report.about.title if report.about else None
     package: dict[str, Any] = {
         "$schema": PROFILE,
@@ -64,14 +62,51 @@ def description(
             _resource(name if folder is None else f"{folder}/{name}", digest, report)
             for name, digest in sorted(digests.items())
         ],
-        "covey": {
-            "version": report.version,
-            "asked": [required(one, released, schema) for one in requirements],
-            "table": {"format": output.format, **output.written},
-            "columns": _columns(schema, released, report.fields),
-        },
+        "covey": _judged_by(report, report.output, schema, requirements, released),
     }
     return (json.dumps(package, indent=2, ensure_ascii=False, default=str) + "\n").encode()
+
+
+def carried(
+    report: Report,
+    schema: Schema,
+    requirements: Sequence[Requirement],
+    released: Table,
+    format: str,
+) -> str:
+    """The same facts, to be written into the released file itself.
+
+    No sentence is in it, and no date, so that the verifier can compare all of it, and the same
+    release has the same bytes.
+    """
+    written = Output(format, 0, "", released.dialect.written)
+    facts = {
+        "fields": [{"name": field.name, "type": field.type} for field in report.fields],
+        "missingValues": _missing(written),
+        "covey": _judged_by(report, written, schema, requirements, released),
+    }
+    return json.dumps(facts, ensure_ascii=False, default=str)
+
+
+def _judged_by(
+    report: Report,
+    output: Output | None,
+    schema: Schema,
+    requirements: Sequence[Requirement],
+    released: Table,
+) -> dict[str, Any]:
+    """What the release is judged by, and which values its cells stand for."""
+    assert output is not None
+    return {
+        "version": report.version,
+        "asked": [required(one, released, schema) for one in requirements],
+        "table": {"format": output.format, **output.written},
+        "columns": _columns(schema, released, report.fields),
+    }
+
+
+def _missing(output: Output) -> list[str]:
+    return ["", *(token for token in output.written["missing"] if token)]
 
 
 def _resource(path: str, digest: Digest, report: Report) -> dict[str, Any]:
@@ -91,7 +126,7 @@ def _resource(path: str, digest: Digest, report: Report) -> dict[str, Any]:
         "hash": f"sha256:{digest.sha256}",
         "schema": {
             "fields": [_field(field, decimal) for field in report.fields],
-            "missingValues": ["", *(token for token in output.written["missing"] if token)],
+            "missingValues": _missing(output),
         },
     }
 

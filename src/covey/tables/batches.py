@@ -39,6 +39,7 @@ class Batches:
     notes: tuple[str, ...] = field(default=())
     left_out: tuple[Stray, ...] = field(default=())  # rows that are no people
     unread: tuple[str, ...] = field(default=())  # what the source holds besides the table
+    description: str = ""  # of the columns, by covey
 
     def without_strays(self, declared: TableFormat) -> "Batches":
         """The same without the rows that are no people and are to be left out."""
@@ -155,7 +156,7 @@ def _of_table(whole: Table, files: tuple[str, ...], rows: int) -> Batches:
             yield whole.with_rows(part, np.arange(start, start + part.height))
 
     names = tuple(whole.frame.columns)
-    known = whole.notes, whole.left_out, whole.unread
+    known = whole.notes, whole.left_out, whole.unread, whole.description
     return Batches(names, whole.dialect, whole.source, files, read, *known)
 
 
@@ -172,7 +173,7 @@ def _of_parquet(
         for path, start, frame in found.frames(names, rows):
             yield typed.table(frame, Path(path).name, start)
 
-    known = typed.notes, (), found.unread
+    known = typed.notes, (), found.unread, found.description
     return Batches(tuple(types), typed.dialect, place.name, found.paths, read, *known)
 
 

@@ -50,6 +50,7 @@ class Table:
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
     give_back: Back = field(default_factory=Back)
     unread: tuple[str, ...] = ()  # what the source holds besides the table
+    description: str = ""  # of the columns, by covey
     left_out: tuple[Stray, ...] = ()  # rows that are no people
     kept: tuple[RowKind, ...] = ()  # kinds of rows that look like no people, and are
 
@@ -85,7 +86,7 @@ class Table:
         # without the labels and categories of cells that are not there.
         shown = replace(self, codebook=self.codebook.of(frame), give_back=self.give_back.of(frame))
         shown = replace(shown, has_places=False, numbers=None, line_of=None, unread=())
-        return replace(shown, frame=frame)
+        return replace(shown, frame=frame, description="")
 
     def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
         """The same table with some of its rows, given by their numbers."""
@@ -263,7 +264,8 @@ def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -
         text = pl.DataFrame([as_codes(cells).fill_null("") for cells in frame])
         csv_files.refuse_a_record(text, declared, schema)
     table = _with_types(frame, schema, declared, codebook=found.codebook)
-    return replace(table, notes=(*found.notes, *table.notes), unread=found.unread)
+    notes = (*found.notes, *table.notes)
+    return replace(table, notes=notes, unread=found.unread, description=found.description)
 
 
 def _with_types(
@@ -322,9 +324,9 @@ def _listed(names: Sequence[str]) -> str:
 def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True) -> int:
     """Write a table to an open file, in the format given by the ending of the name.
 
-    Only the cells are written, and their labels where the format has them: no index, statistics,
-    file name, author or time. Returns the number of cells that got an apostrophe so that no
-    spreadsheet runs them.
+    Only the cells are written, and their labels and description where the format has them: no
+    index, statistics, file name, author or time. Returns the number of cells that got an apostrophe
+    so that no spreadsheet runs them.
     """
     kind = formats.writer_of(name)
     if kind is None:
@@ -340,7 +342,7 @@ def _bytes_of(table: Table, kind: str, *, defuse: bool) -> tuple[bytes, int]:
         case "zip":
             return archives.write(partial(_write_csv, table, packed=False, defuse=defuse))
         case "parquet":
-            data = arrow.write_parquet(frame)
+            data = arrow.write_parquet(frame, table.description)
         case "arrow":
             data = arrow.write_ipc(frame)
         case "jsonl":

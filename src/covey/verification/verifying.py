@@ -21,6 +21,7 @@ from covey.schema import Schema
 from covey.schema.requirements import Requirement
 from covey.tables.batches import Batches, batches
 from covey.tables.merging import merged
+from covey.verification.carried import unjudged
 from covey.verification.survey import CLASS, Survey, owners
 from covey.verification.verdict import Verdict
 
@@ -67,7 +68,9 @@ def verify(  # noqa: PLR0913 - those of anonymize
     with classes_together(lines, survey.rows) as buckets:
         judged = merged(survey.judge(bucket, requirements) for bucket in buckets)
     assert judged is not None
-    return replace(survey.verdict(judged, requirements), unjudged=table.unread)
+    return replace(
+        survey.verdict(judged, requirements), unjudged=(*unjudged(table, schema, requirements),)
+    )
 
 
 def _with_persons(

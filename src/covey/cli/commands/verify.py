@@ -65,13 +65,13 @@ def verify(  # noqa: PLR0913 - groups of options
 
 
 def _described(table: str) -> "ReleaseDescription | None":
-    """What the description beside a release says, if there is one."""
+    """What the description of a release says, beside it or in it, if there is one."""
     from covey.reading.description import ReleaseDescription
 
     found = ReleaseDescription.found_for(table)
     if found is None:
         return None
-    say("using the description beside the release")
+    say(f"using the description {'beside' if found.hashes else 'in'} the release")
     for doubt in found.doubts(table):
         say(f"note: {doubt}")
     return found

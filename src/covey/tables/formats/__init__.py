@@ -14,9 +14,10 @@ from typing import IO, Any
 from covey.errors import OutputError, TableError
 from covey.schema import TableFormat
 from covey.tables.formats import archives, arrow, databases, json_lines, spreadsheets, statistical
-from covey.tables.formats.common import Found, needed
+from covey.tables.formats.common import DESCRIPTION, Found, needed
 
 __all__ = [
+    "DESCRIPTION",
     "Found",
     "Kind",
     "format_of",

@@ -14,23 +14,33 @@ import polars as pl
 
 from covey.errors import TableError, count
 from covey.schema import TableFormat
-from covey.tables.formats.common import Found, damaged, saying
+from covey.tables.formats.common import DESCRIPTION, Found, damaged, saying
 
 
 def read_parquet(data: bytes, _: str | None, __: TableFormat) -> Found:
     """Read a Parquet file."""
     with damaged("Parquet file"):
-        return Found(pl.read_parquet(io.BytesIO(data)), unread=_metadata(io.BytesIO(data)))
+        unread, description = _metadata(io.BytesIO(data))
+        frame = pl.read_parquet(io.BytesIO(data))
+        return Found(frame, unread=unread, description=description)
 
 
-def _metadata(source: Any) -> tuple[str, ...]:
-    """The metadata of a Parquet file, besides what names its columns and their types."""
+def _metadata(source: Any) -> tuple[tuple[str, ...], str]:
+    """The metadata of a Parquet file, besides what names its columns, and covey's description."""
     found = {**pl.read_parquet_metadata(source)}
     found.pop("ARROW:schema", None)
     with contextlib.suppress(ValueError, AttributeError):
         if not json.loads(found.get("pandas", "{}")).get("attributes"):
             found.pop("pandas", None)
-    return tuple(f"metadata {key!r} ({count(len(text), 'sign')})" for key, text in found.items())
+    described = found.pop(DESCRIPTION, "")
+    unread = (f"metadata {key!r} ({count(len(text), 'sign')})" for key, text in found.items())
+    return tuple(unread), described
+
+
+def description_in(path: str) -> str:
+    """What covey says of the columns in a Parquet file; empty if it says nothing."""
+    with damaged_at(path):
+        return _metadata(path)[1]
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class ParquetFiles:
     types: Mapping[str, pl.DataType]  # of the columns, the same for all files
     keys: Mapping[str, pl.DataType]  # those columns that names of folders give
     unread: tuple[str, ...] = ()  # what the files hold besides the table
+    description: str = ""  # of the columns, by covey
 
     @classmethod
     def of(cls, paths: Sequence[str], place: str) -> "ParquetFiles":
@@ -51,10 +62,13 @@ class ParquetFiles:
         inside = [key for path in paths for key in keys_of(path, place)]
         types: dict[str, pl.DataType] = {}
         unread: list[str] = []
+        described: list[str] = []
         for path in paths:
             with damaged_at(path):
                 found = pl.read_parquet_schema(path)
-                unread += _metadata(path)
+                others, description = _metadata(path)
+            unread += others
+            described += [description] if description else []
             types = _common(types or found, found, Path(path).name)
         keys: dict[str, pl.DataType] = {}
         if inside:
@@ -63,7 +77,8 @@ class ParquetFiles:
                 above = {key: pl.String() for key in _keys(Path(paths[0]))}
                 keys = above | {key: scan.collect_schema()[key] for key in dict.fromkeys(inside)}
         shown = {key: dtype for key, dtype in keys.items() if key in inside}
-        return cls(tuple(paths), types | shown, keys, tuple(dict.fromkeys(unread)))
+        known = tuple(dict.fromkeys(unread)), "\n".join(dict.fromkeys(described))
+        return cls(tuple(paths), types | shown, keys, *known)
 
     def frames(self, names: Sequence[str], most: int) -> Iterator[tuple[str, int, pl.DataFrame]]:
         """These columns, at most so many rows at a time: the file, the rows before, and the rows.
@@ -136,10 +151,11 @@ def read_stream(data: bytes, _: str | None, __: TableFormat) -> Found:
         return Found(pl.read_ipc_stream(io.BytesIO(data)))
 
 
-def write_parquet(frame: pl.DataFrame) -> bytes:
+def write_parquet(frame: pl.DataFrame, description: str = "") -> bytes:
     """A Parquet file without statistics, which would name the extremes."""
     memory = io.BytesIO()
-    frame.write_parquet(memory, statistics=False)
+    metadata = {DESCRIPTION: description} if description else None
+    frame.write_parquet(memory, statistics=False, metadata=metadata)
     return memory.getvalue()
 
 

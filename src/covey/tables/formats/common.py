@@ -19,6 +19,9 @@ from covey.tables.codebook import Codebook
 EXACT = 2**53  # whole numbers up to here are exact as floats
 
 
+DESCRIPTION = "datapackage"  # the key of what a Parquet file says of its columns
+
+
 @dataclass(frozen=True)
 class Found:
     """A table as a file holds it."""
@@ -28,6 +31,7 @@ class Found:
     notes: tuple[str, ...] = ()
     named_by_row: bool = False  # whether the names are the cells of a row, which may be a record
     unread: tuple[str, ...] = ()  # what the file holds besides the table
+    description: str = ""  # of the columns, by covey
 
 
 def others(names: Sequence[str], noun: str) -> tuple[str, ...]:
