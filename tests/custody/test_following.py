@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import covey
 from command_line import Folder
 from covey import GuaranteeError, InfeasibleError, Release, SchemaError, UsageError, demo
-from covey.custody import composition, following
+from covey.custody import composition, following, footprints
 from covey.custody.atoms import ALONE
 from covey.custody.keys import Key
 from covey.custody.register import Register
@@ -476,6 +476,25 @@ def test_another_keys_releases_cannot_be_followed(tmp_path: Path) -> None:
             key=bytes(32),
             register=tmp_path / "all",
         )
+
+
+def test_the_same_bytes_of_other_people_are_followed_too(tmp_path: Path) -> None:
+    schema = covey.Schema.of(identifier=["pid"], quasi={"g": "categorical"})
+    for number, persons in enumerate(["1234", "1324"]):
+        pairs = pl.DataFrame({"pid": [*persons], "g": [*"aabb"]})
+        covey.anonymize(pairs, schema, k=2, to=tmp_path / f"{number}.csv")
+    with pytest.raises(InfeasibleError, match="nobody is left"):
+        covey.anonymize(pairs, schema, k=2, to=tmp_path / "2.csv", follow=True)
+
+
+def test_a_release_with_too_many_rows_cannot_be_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(footprints, "LARGEST", 39)
+        released([*range(40)], tmp_path / "0.csv")
+    with pytest.raises(GuaranteeError, match="too many rows"):
+        released([*range(40)], tmp_path / "1.csv", follow=True)
 
 
 def test_nobody_left_to_hide_among_is_an_error(tmp_path: Path) -> None:

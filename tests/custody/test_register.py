@@ -208,6 +208,8 @@ def test_look_alikes_are_one_value_in_all_releases_together(tmp_path: Path) -> N
     )
     release(people, 2, PAIRS).write(tmp_path / "old.csv")
     moved = people.with_columns(g=pl.Series([*"aaaabbbb"]))
+    with pytest.raises(covey.GuaranteeError, match="is certain"):  # everyone has k candidates
+        release(moved, 2, PAIRS).write(tmp_path / "new.csv", refuse_composition=True)
     found = release(moved, 2, PAIRS).write(tmp_path / "new.csv").composition
     assert found is not None
     assert [(one.alone, one.together) for one in found.certain] == [(0.0, 0.5)]

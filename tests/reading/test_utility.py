@@ -21,6 +21,7 @@ from covey.measures.marginals import marginals
 from covey.measures.uses import OTHERS, typed_levels
 from covey.measures.uses import estimates as estimates_of
 from covey.measures.utility import Figure
+from covey.measures.utility import utility as of_frames
 from covey.reading import read_release, utility
 from covey.schema.uses import Use
 from examples import examples
@@ -66,6 +67,9 @@ def test_numbers_are_compared_in_bins_of_equally_many_rows() -> None:
     low, high = one.with_columns(pl.col("x") + 0.3), one.with_columns(pl.col("x") + 500)
     assert marginals(one, [low]).score > 990
     assert marginals(one, [high]).score == pytest.approx(500, abs=10)
+    half = pl.DataFrame({"x": [None, 5.0], "y": ["a", "a"]})
+    below_all = half.with_columns(pl.col("x").fill_null(1.0))  # which is not missing
+    assert marginals(half, [below_all]).score == 500
 
 
 def test_a_sample_is_as_good_as_a_sample_of_its_size() -> None:
@@ -91,6 +95,25 @@ LEVELS = typed_levels(FRAME, 10)
 def estimates(text: str, frame: pl.DataFrame = FRAME) -> dict[str, tuple[float, float]]:
     found = estimates_of(Use.of(text, frame.columns), frame, LEVELS)
     return {one.label: (one.value, one.variance) for one in found}
+
+
+def test_counts_of_fewer_rows_are_scaled_with_their_error() -> None:
+    whole = pl.DataFrame({"x": [*"ab" * 50], "y": 1})
+    (use,) = of_frames(whole, [whole[:50]] * 2, ["count where x = a"]).uses
+    (count,) = use.figures
+    assert (count.original, count.released) == (50, 50)
+    half = 1.959964 * 2 * math.sqrt(50 / 4)  # in 50 rows, then twice
+    assert count.released_interval == pytest.approx((50 - half, 50 + half), rel=1e-6)
+
+
+def test_figures_that_only_the_release_has_are_counted_too() -> None:
+    flat = pl.DataFrame({"x": range(20), "y": [1] * 20})  # nothing is correlated with y
+    drawn = [flat.with_columns(y=pl.Series([*range(19), 0]))] * 2
+    assert of_frames(flat, drawn, ["correlation of x and y"]).uses[0].lost == 1
+
+
+def test_values_of_ten_rows_have_figures_of_their_own_and_those_of_nine_share_one() -> None:
+    assert typed_levels(pl.DataFrame({"x": [*"a" * 10, *"b" * 9]}), 10) == {"x": ["a", OTHERS]}
 
 
 def test_means_medians_and_shares_are_those_of_the_rows() -> None:

@@ -238,24 +238,51 @@ def whole_way(hand: Hand, page: "Page", table: Path) -> bytes:
     return Path(download.value.path()).read_bytes()
 
 
-@pytest.mark.parametrize("kind", [Mouse, Keys])
-def test_the_whole_way(opened: Any, tmp_path: Path, kind: Any) -> None:
+@pytest.fixture(scope="module")
+def walked(
+    browser: "Browser", tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Served, bytes]]:
+    """A studio in which somebody went the whole way with a mouse, and what was downloaded."""
+    home = tmp_path_factory.mktemp("walked")
+    with served(home) as studio:
+        seen = Seen(browser.new_context(accept_downloads=True), studio)
+        data = whole_way(Mouse(seen.to("")), seen.page, workbook(home / "people.xlsx"))
+        assert seen.is_quiet()
+        seen.page.context.close()
+        yield studio, data
+
+
+@pytest.fixture(scope="module")
+def made(walked: tuple[Served, bytes]) -> Served:
+    """A studio with a release that is written."""
+    return walked[0]
+
+
+def test_the_whole_way_with_a_mouse(walked: tuple[Served, bytes], tmp_path: Path) -> None:
+    is_a_verified_release(*walked, tmp_path)
+
+
+def test_the_whole_way_with_keys(opened: Any, tmp_path: Path) -> None:
     with served(tmp_path) as studio:
         seen = opened(studio)
-        data = whole_way(kind(seen.to("")), seen.page, workbook(tmp_path / "people.xlsx"))
+        data = whole_way(Keys(seen.to("")), seen.page, workbook(tmp_path / "people.xlsx"))
         assert seen.is_quiet()
-        schema = tmp_path / "covey.toml"
-        with studio.client() as client:
-            schema.write_bytes(client.get("files/covey.toml").content)
+        is_a_verified_release(studio, data, tmp_path)
+
+
+def is_a_verified_release(studio: Served, data: bytes, folder: Path) -> None:
+    schema = folder / "covey.toml"
+    with studio.client() as client:
+        schema.write_bytes(client.get("files/covey.toml").content)
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        packed.extractall(tmp_path)
+        packed.extractall(folder)
     verdict = covey.verify(
-        tmp_path / "people-released.xlsx",
+        folder / "people-released.xlsx",
         covey.Schema.from_toml(schema),
         require=covey.KAnonymity(K),
     )
     assert verdict.holds
-    assert "It’s a" in (tmp_path / "report.html").read_text(encoding="utf-8").replace("&#x27;", "’")
+    assert "It’s a" in (folder / "report.html").read_text(encoding="utf-8").replace("&#x27;", "’")
 
 
 SLOW = """
@@ -342,16 +369,6 @@ def test_a_choice_counts_while_the_page_is_still_loading(opened: Any, made: Serv
 
 
 # ── every step ──────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A studio with a release that is written."""
-    home = tmp_path_factory.mktemp("made")
-    with served(home, workbook(home / "people.xlsx")) as studio, studio.client() as client:
-        wait(lambda: "looks right" in client.get("open").text)
-        make(client)
-        yield studio
 
 
 def make(client: Any) -> None:

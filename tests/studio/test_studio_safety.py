@@ -284,7 +284,7 @@ def test_a_fault_shows_its_kind_and_no_cell(
 
 @pytest.mark.slow
 def test_a_large_upload_is_not_held_in_memory(tmp_path: Path) -> None:
-    size, large = 100 * 1024**2, tmp_path / "large.csv"
+    size, large = 48 * 1024**2, tmp_path / "large.csv"
     with large.open("wb") as file:
         file.truncate(size)
     with served(tmp_path) as running, running.client() as client:
