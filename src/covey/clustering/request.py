@@ -266,7 +266,7 @@ KEYWORDS = (
     "minimality", "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column",
     "refine", "style", "keep_order", "report", "costs", "certificate", "description", "curve",
     "about", "defuse", "register", "refuse_composition", "follow", "only_new", "shrunk", "reserve",
-    "replace", "after", "part_rows", "resume", "progress",
+    "price", "replace", "after", "part_rows", "resume", "progress",
 )  # fmt: skip
 
 
