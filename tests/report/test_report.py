@@ -250,6 +250,8 @@ def test_warnings_tell_what_matters_and_nothing_else() -> None:
     assert len(warned(report, "'badge' is nearly unique (40 values)")) == 1
     assert len(warned(report, "'salary' is nearly unique (40 values)")) == 1
     assert warned(report, "'illness' is nearly unique") == []
+    (untried,) = warned(report, "was not tried")
+    assert all(name in untried for name in ("badge", "salary", "illness"))
     certain = sum(
         4 for i in range(0, rows, 4) if len(set(frame["illness"][i : i + 4].to_list())) == 1
     )

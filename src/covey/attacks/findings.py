@@ -65,7 +65,7 @@ class Attack(Writable):
     custodian to decide.
     """
 
-    formats: ClassVar[tuple[str, ...]] = (".json",)
+    formats: ClassVar[tuple[str, ...]] = (".html", ".json")
 
     date: str
     k: int
@@ -120,6 +120,12 @@ class Attack(Writable):
     def remedies(self) -> Iterator[Remedy]:
         """All remedies, each once, those against the worst findings first."""
         yield from dict.fromkeys(each for one in self.findings for each in one.remedies)
+
+    def to_html(self) -> str:
+        """The record as a web page, to print and to sign."""
+        from covey.attacks.page import page
+
+        return page(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""

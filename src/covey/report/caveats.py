@@ -65,11 +65,14 @@ def of_release(view: View, carried: Carried, verdict: Verdict, rows: Rows) -> It
     for interval in view.original.intervals if view.same_rows else ():
         if interval.far.any():
             yield _text("far", column=interval.name)
-    for name, values in carried.tries.alone().items():
-        if values.distinct > view.rows / 2:
-            yield _text("unique", column=name, values=values)
+    alone = carried.tries.alone()
+    unique = [name for name, values in alone.items() if values.distinct > view.rows / 2]
+    for name in unique:
+        yield _text("unique", column=name, values=alone[name])
     if verdict.alike:
         yield from _of_values(verdict)
+    if untried := dict.fromkeys([*unique, *_unprotected(verdict)]):
+        yield _text("untried", columns=", ".join(untried))
     if rows.suppressed:
         yield _text("suppressed", rows=count(rows.suppressed, "row"))
     if rows.dropped:
@@ -81,15 +84,21 @@ def _of_values(verdict: Verdict) -> Iterator[str]:
 
     Whatever leaves no class with a single value includes l = 2, so nothing costs less.
     """
-    required = {getattr(check.requirement, "on", None) for check in verdict.checks}
+    unprotected = _unprotected(verdict)
     for achieved in verdict.achieved:
         name, share = achieved.column, percent(achieved.certain)
         if achieved.certain:
             text = _text("certain", column=name, share=share)
             mend = _text("certain_mend", column=name)
-            yield text if name in required else f"{text}. {mend}"
-        elif name not in required:
+            yield f"{text}. {mend}" if name in unprotected else text
+        elif name in unprotected:
             yield _text("unprotected", column=name, least=achieved.distinct_l)
+
+
+def _unprotected(verdict: Verdict) -> list[str]:
+    """The sensitive columns of which nothing is required."""
+    required = {getattr(check.requirement, "on", None) for check in verdict.checks}
+    return [one.column for one in verdict.achieved if one.column not in required]
 
 
 def of_centres(view: View) -> Iterator[str]:
