@@ -15,6 +15,7 @@ from covey.html import Html, Part, element
 
 _WORDS = declared("covey.attacks", "page.toml")
 _OF_THE_OPINION = ("singling out", "linkability", "inference")
+_KNOWING = "knowing that the person is in the table"
 _MOST = 12  # attackers under a criterion
 _WORTH = 0.05  # a gain from which on the custodian signs that it is acceptable
 
@@ -109,7 +110,8 @@ def goal(one: Finding) -> str:
 
 def _who(one: Finding) -> str:
     likely = "" if one.attacker.is_likely else f" ({_WORDS['tried']['unlikely']})"
-    return f"{one.attacker.name}{likely}"
+    unaware = "" if one.unaware is None else f"; {percent(one.unaware)} without {_KNOWING}"
+    return f"{one.attacker.name}{likely}{unaware}"
 
 
 def worst_by(found: Attack, one: Finding) -> str:
@@ -153,8 +155,10 @@ def _table(every: Sequence[Finding]) -> Iterator[Part]:
     likely, apart = (
         [one for one in every if one.attacker.is_likely is known] for known in (True, False)
     )
-    head = ("someone who knows", *FIGURES, "people")
-    rows = ((one.attacker.name, *figures(one), f"{one.rate.people:,}") for one in likely[:_MOST])
+    if not likely:
+        likely, apart = apart, []
+    head = ("attacker", *FIGURES, "people")
+    rows = ((_who(one), *figures(one), f"{one.rate.people:,}") for one in likely[:_MOST])
     caption = goal(every[0]) if every[0].about else None
     grid = html.table(head, rows, numbers=range(1, 5), caption=caption)
     yield html.scrolled(grid, goal(every[0]))
@@ -192,6 +196,8 @@ def _on(found: Attack) -> Iterator[tuple[Part, Part]]:
 def _untried(found: Attack) -> Iterator[Part]:
     for what, why in found.untried:
         yield f"{what}: {why}"
+    named = {what for what, _ in found.untried}
+    yield from (one for one in MEANINGS if one not in named and not found.of(one))
     yield _WORDS["untried"]["columns"]
 
 
