@@ -64,10 +64,10 @@ class MethodChoices(TypedDict, total=False):
     `method` is a name in `METHODS` or such a function; `effort` ("fast", "quick", "balanced" or
     "best"), `budget` in seconds, `max_suppressed` as a share of the rows, and all that follow are
     its options; a method of your own may have others. `objective` is what groups are formed for:
-    "loss", "sse" (means), "discernibility" or "classification", or several with weights, as
-    `{"loss": 1, "classification": 0.5}`. The groups avoid mixing the values of `class_column`, if
-    the method supports that. With `refine`, the covey method improves the groups of another method
-    while that lowers the loss, or the `objective`.
+    "loss", "sse" (means), "discernibility", "classification" or "uses" (those that the schema
+    declares), or several with weights, as `{"loss": 1, "classification": 0.5}`. The groups avoid
+    mixing the values of `class_column`, if the method supports that. With `refine`, the covey
+    method improves the groups of another method while that lowers the loss, or the `objective`.
 
     Random choices are drawn with the custodian's `key` (a file, 32 bytes, or by default the one in
     the user's data folder). The same request gives the same release, and no one without the key can
@@ -122,14 +122,16 @@ class Choices(GivenColumns, Models, MethodChoices, total=False):
 class Keywords(Choices, Writing, total=False):
     """All keywords of `anonymize`; those of `Writing`, other than `register`, need `to`.
 
-    A table in parts is divided into parts of about `part_rows` similar rows. After a crash,
-    `resume` continues where the same request stopped. `price` says in the report what it costs to
-    follow: the same rows are also released from scratch, which nobody sees.
+    With `utility`, the report also says what the release is good for, as `covey.utility` does; that
+    takes some seconds more. A table in parts is divided into parts of about `part_rows` similar
+    rows. After a crash, `resume` continues where the same request stopped. `price` says in the
+    report what it costs to follow: the same rows are also released from scratch, which nobody sees.
     """
 
     part_rows: int
     resume: bool
     price: bool
+    utility: bool
 
 
 _SETTINGS = ("class_column", "objective", "refine", "style", "keep_order")

@@ -30,8 +30,11 @@ from covey.engines.run import OpenTable, Order, is_place
 from covey.errors import SchemaError, UsageError, count
 from covey.generalisation import Originals, View, generalise
 from covey.measures import loss
+from covey.measures.histograms import rows_of
 from covey.measures.loss import Losses
 from covey.measures.queries import query_error
+from covey.measures.utility import Utility
+from covey.reading.comparing import utility_reported
 from covey.release import (
     Destination,
     Outputs,
@@ -112,10 +115,11 @@ def _ordered(
     rest: dict[str, Any] = {**choices}
     writing = popped(rest, Writing.__annotations__)
     drawn, parts = popped(rest, ("key", "seed")), popped(rest, ("part_rows", "resume"))
-    price = rest.pop("price", False)
+    wanted = {name: bool(rest.pop(name, False)) for name in ("price", "utility")}
     _refuse_unfit(engine, schema, to, {n for n, v in (writing | parts).items() if v})
-    if price and engine != "memory":
-        raise UsageError("price needs the whole table in memory: omit it")
+    for name, is_wanted in wanted.items():
+        if is_wanted and engine != "memory":
+            raise UsageError(f"{name} needs the whole table in memory: omit it")
     checked = TableRequest.of(source, schema, rest)
     key = Key.of(drawn.get("key"))
     order = Order(
@@ -126,12 +130,12 @@ def _ordered(
         place=source,
         to=None if to is None else Destination.of(to, **writing),
         remember=writing.get("register") is not False,
-        price=price,
+        **wanted,
         **{"part_rows": PART_ROWS, "resume": False, **parts},
     )
     _refuse_outputs(order)
     _refuse_following(order, engine)
-    if price:
+    if order.price or order.utility:  # which read it once more
         checked = replace(checked, table=tables.read(checked.table, order.schema))
     return checked, order
 
@@ -401,6 +405,7 @@ class Reported(Models, total=False):
     class_column: str | None
     curve: Costs | None
     about: About | None
+    utility: bool
 
 
 def report_on(
@@ -414,15 +419,17 @@ def report_on(
     """Report on a released table and its original, even if covey did not make the release.
 
     `require` are the requirements; by default, those of the schema. The report says whether they
-    hold. It begins with what the custodian says `about` the release.
+    hold. It begins with what the custodian says `about` the release. With `utility`, it says what
+    the release is good for; that takes some seconds more.
     """
     rest: dict[str, Any] = {"class_column": None, "curve": None, "about": None, **choices}
     class_column, curve, about = (rest.pop(name) for name in ("class_column", "curve", "about"))
+    useful = rest.pop("utility", False)
     require = schema.requirements(rest.pop("require", None), **rest)
     required_ = Requirements(requirements=required(schema, require), class_column=class_column)
     stage = Clock(progress)
     with stage("reading"):
-        tables_ = both_tables(original, released, schema)
+        tables_ = both_tables(original, released, schema, whole=useful)
     with stage("verifying"):
         verdict = verify(tables_.released, schema, require=required_.requirements)
     with stage("measuring"):
@@ -432,6 +439,9 @@ def report_on(
         findings = Findings(
             *(required_, schema, found.view, found.carried, verdict, losses, rows),
             persons=found.persons,
+            utility=tables_.utility(schema, rows_of(required_.k, found.persons))
+            if useful
+            else None,
         )
         refuse_curve_of_others(curve, rows)
         more = {"output": tables_.output, "curve": curve, "about": about}
@@ -453,6 +463,11 @@ class BothTables:
         assert isinstance(self.original, Table)
         assert isinstance(self.released, Table)
         return Compared.in_memory(self.original, self.released, schema, **more)
+
+    def utility(self, schema: Schema, least: int) -> Utility:
+        """What the release is good for, as a report says it."""
+        assert isinstance(self.released, Table)
+        return utility_reported(self.original, self.released, schema, least)
 
 
 def both_tables(original: Any, released: Any, schema: Schema, *, whole: bool = False) -> BothTables:

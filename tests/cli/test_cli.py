@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -416,6 +417,23 @@ def test_a_draft_keeps_the_declared_uses_of_the_file_that_it_replaces(folder: Fo
     Path("people.toml").write_text(declared.to_toml(), encoding="utf-8")
     assert folder.covey("inspect", "people.csv", "-o", "people.toml", "--force").code == 0
     assert covey.Schema.from_toml("people.toml").uses == (kept,)
+
+
+def test_uses_of_the_schema_are_measured_wherever_they_help(folder: Folder) -> None:
+    uses = ["mean of age by sex", "count where age > 200"]
+    known = covey.Schema.from_toml("people.toml").using(uses)
+    Path("people.toml").write_text(known.to_toml(), encoding="utf-8")
+    made = folder.anonymize("people.csv", "-k", 5, "--effort", "fast", "--utility", "--json")
+    assert json.loads(made.out)["utility"]["uses"][0]["use"] == "mean of age by sex"
+    more = ("-s", "people.toml", "-k", 5, "--utility", "-o", "later.json")
+    shown = folder.covey("report", "people.csv", "out.csv", *more).err
+    assert "mean of age by sex" in shown
+    assert re.search(r"figure +release", shown)
+    own = folder.covey("utility", "out.csv", "--original", "people.csv", "-s", "people.toml")
+    assert re.search(r"figure +original +release", own.out)
+    assert "too few rows" in own.out
+    curve = folder.covey("curve", "people.csv", "-s", "people.toml", "-k", "5", "-O", "effort=fast")
+    assert "uses kept" in curve.out
 
 
 def test_a_draft_declares_what_was_detected(folder: Folder) -> None:

@@ -1,5 +1,6 @@
 """What groups are formed for: each objective is better at what it was asked for."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from covey.clustering import METHODS, refined
 from covey.clustering.discernibility import apart, evened
 from covey.clustering.objectives import Objective, read
 from covey.clustering.points import points_of
+from covey.clustering.request import Request
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.measures.loss import Losses
@@ -78,6 +80,55 @@ def test_weights_are_those_of_penalty_and_evenness() -> None:
     by_name = METHODS["covey"](encoded, 5, objective=aims)
     by_option = METHODS["covey"](encoded, 5, penalty=0.5, evenness=1.5)
     assert (by_name.labels == by_option.labels).all()
+
+
+def test_columns_of_declared_uses_weigh_more() -> None:
+    """A column that one of two uses needs has 1 + 3/2 times its weight, the one of both 1 + 3."""
+    uses = ["share of pay = high by sex", "count by sex where age > 30"]
+    heavy = schema()
+    for name, weight in {"age": 1 + 3 / 2, "sex": 1 + 3}.items():
+        heavy = heavy.with_settings(name, weight=weight)
+    request: Any = {"k": 5, "seed": 1}
+    known, aim = schema().using(uses), {"loss": 2, "uses": 6}
+    found = covey.anonymize(crowd(), known, objective=aim, **request)
+    weighed = covey.anonymize(crowd(), heavy, **request)
+    plain = covey.anonymize(crowd(), schema(), **request)
+    assert found.table.equals(weighed.table)
+    assert found.report.losses.total_il > plain.report.losses.total_il  # by the schema's weights
+    before, other = encode(Table(crowd()), known), encode(Table(crowd()), heavy)
+    groups = Groups(METHODS["mondrian"](before, 5).labels)
+    better = refined(before, 5, groups, objective=Objective.of(aim))
+    assert (better.labels == refined(other, 5, groups).labels).all()
+
+
+def test_each_part_weighs_by_uses(tmp_path: Path) -> None:
+    known, heavy = schema().using(["count by sex"]), schema().with_settings("sex", weight=4)
+    request: Any = {"k": 5, "engine": "local", "part_rows": 150, "seed": 1, "register": False}
+    aim = {"loss": 1, "uses": 3}
+    covey.anonymize(crowd(), known, objective=aim, to=f"{tmp_path}/a/", **request)
+    covey.anonymize(crowd(), heavy, to=f"{tmp_path}/b/", **request)
+    files = [path.name for path in (tmp_path / "b").glob("*part*")]
+    assert files
+    assert all(
+        (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+        for name in files
+    )
+
+
+def test_other_uses_are_another_request() -> None:
+    """Or two releases of the same table by the same random choices could be compared."""
+    known = [schema().using([f"count by {name}"]) for name in ("sex", "town")]
+    seeded = [Request.of(one, covey.KAnonymity(5), objective="uses").seeded for one in known]
+    assert seeded[0] != seeded[1]
+
+
+def test_uses_alone_leave_little_to_other_columns() -> None:
+    known = schema().using(["count by sex"])
+    release = covey.anonymize(crowd(), known, k=5, objective="uses", seed=1)
+    lost = {column.name: column.il for column in release.report.losses.columns}
+    assert lost["sex"] == 0
+    with pytest.raises(UsageError, match="declared use"):
+        covey.cluster(crowd(), schema().using(["count by pay"]), k=5, objective="uses")
 
 
 def test_classes_that_are_as_small_as_possible_are_not_beaten() -> None:

@@ -13,14 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
 
 import covey
 from covey.demo import people
 from covey.errors import UsageError
 from covey.measures.marginals import marginals
+from covey.measures.rubin import quantile_of_t
 from covey.measures.uses import OTHERS, typed_levels
 from covey.measures.uses import estimates as estimates_of
-from covey.measures.utility import Figure
+from covey.measures.utility import Figure, _design, _pmse_ratio, share_kept
 from covey.measures.utility import utility as of_frames
 from covey.reading import read_release, utility
 from covey.schema.uses import Use
@@ -205,6 +207,45 @@ def test_a_use_that_does_not_fit_its_column_says_why(text: str, word: str) -> No
         estimates(text)
 
 
+def test_figures_of_few_rows_are_not_given() -> None:
+    frame = pl.DataFrame({"x": [*range(30)], "g": ["a"] * 25 + ["b"] * 5})
+    uses = ["count where x >= 25", "count where x < 25", "share of g = b", "mean of x where x > 24"]
+    found = of_frames(frame, [frame, frame], uses)
+    assert not any(use.figures for use in found.uses)  # nor if all others are few
+    assert share_kept(of_frames(frame, [frame, frame], uses, fewest=5).uses) == 1
+    assert [use.use for use in found.published().uses] == ["use 1", "use 2", "use 3", "use 4"]
+
+
+def test_a_model_tells_as_well_as_that_of_scikit_learn() -> None:
+    other = FRAME.with_columns(pl.col("age") + 5, pl.col("sex").shuffle(seed=1))
+    design = _design(pl.concat([FRAME, other]), LEVELS)
+    drawn = np.repeat([0, 1], FRAME.height)
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(design, drawn)
+    error = np.mean((model.predict_proba(design)[:, 1] - 0.5) ** 2)
+    expected = design.shape[1] / 8 / len(drawn)  # half of the rows are drawn
+    assert _pmse_ratio(FRAME, other, LEVELS) == pytest.approx(error / expected, rel=1e-3)
+
+
+def test_rows_of_one_population_cannot_be_told_apart() -> None:
+    ratios = [
+        _pmse_ratio(FRAME.sample(1500, seed=seed), FRAME.sample(1500, seed=seed + 50), LEVELS)
+        for seed in range(8)
+    ]
+    assert statistics.fmean(ratio or 0.0 for ratio in ratios) == pytest.approx(1, abs=0.6)
+
+
+def test_a_column_that_tells_all_rows_apart_is_no_error() -> None:
+    ones, twos = (pl.DataFrame({"x": [x] * 100}) for x in (1.0, 2.0))
+    found = _pmse_ratio(ones, twos, typed_levels(ones, 10))
+    assert found == pytest.approx((1 / 4) / (1 / 8 / 200), rel=0.01)
+
+
+@pytest.mark.parametrize("freedom", [1, 1.5, 4, 37.2, 999, 1001, 1e7, math.inf])
+def test_quantiles_are_those_of_scipy(freedom: float) -> None:
+    for level in (0.975, 0.6, 0.1):
+        assert quantile_of_t(level, freedom) == pytest.approx(stats.t.ppf(level, freedom), rel=1e-4)
+
+
 # ── on a release ────────────────────────────────────────────────────────────────────────────────
 
 QUASI, KEPT = ["age", "sex", "education"], ["length_of_stay", "diagnosis"]
@@ -238,11 +279,11 @@ def test_another_table_is_refused() -> None:
 
 
 def test_overlap_signs_and_significance_are_those_of_the_intervals() -> None:
-    alike = Figure("", 1.0, (0.0, 2.0), 1.5, (1.0, 2.0))
+    alike = Figure.of("", 1.0, (0.0, 2.0), 1.5, (1.0, 2.0))
     assert alike.overlap == pytest.approx((1 / 2 + 1 / 1) / 2)
     assert alike.keeps_sign
     assert not alike.keeps_significance
-    apart = Figure("", 1.0, (0.5, 1.5), -1.0, (-2.0, -0.5))
+    apart = Figure.of("", 1.0, (0.5, 1.5), -1.0, (-2.0, -0.5))
     assert apart.overlap == 0
     assert not apart.keeps_sign
     assert apart.keeps_significance

@@ -46,8 +46,8 @@ COMMANDS = {
         "--limit-share --low-high --max-suppressed --method --no-description --no-register "
         "--objective --only-new --option --output --part-rows --person --price --purpose "
         "--recipient --refine --refuse-composition --register --replace --report --reserve "
-        "--responsible --resume --schema --seed --shrunk --title --value-sets -O -k -l -o -s -t "
-        "table"
+        "--responsible --resume --schema --seed --shrunk --title --utility --value-sets -O -k -l "
+        "-o -s -t table"
     ),
     "releases": "--accept-loss --check --json --key --people --register",
     "forget": "--key --register ids",
@@ -60,8 +60,8 @@ COMMANDS = {
     "report": (
         f"{FORMAT} --accept "
         "--alpha --beta --class-column --count-rows --curve --delta --limit-share --output "
-        "--person --purpose --recipient --responsible --schema --title -k -l -o -s -t original "
-        "released"
+        "--person --purpose --recipient --responsible --schema --title --utility -k -l -o -s -t "
+        "original released"
     ),
     "compare": (
         f"{FORMAT} "

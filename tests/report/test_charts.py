@@ -53,6 +53,18 @@ def words(svg: str) -> list[str]:
     return [element.text or "" for element in ET.fromstring(svg).findall(".//{*}text")]
 
 
+def test_a_heat_map_has_a_square_for_each_pair_the_darker_the_larger() -> None:
+    shares = {("b", "a"): 0.031, ("c", "a"): 0.2, ("b", "c"): 0.74, ("a", "elsewhere"): 0.99}
+    svg = charts.svg(charts.heat_map(["a", "b", "c"], shares))
+    squares = rectangles(svg)
+    assert len({(width, height) for width, height, _ in squares}) == 1
+    depths = [float(looks.get("opacity", 1)) for _, _, looks in squares]
+    assert depths == sorted(depths)
+    assert depths[2] == 1
+    assert {"3", "20", "74"} <= {*words(svg)}
+    assert "99" not in words(svg)
+
+
 RANGES = [
     Range("under 20", ("", "20")),
     Range("20 to 29", ("20", "30")),

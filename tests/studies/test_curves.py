@@ -38,7 +38,8 @@ from oracles import metrics
 from tables_of_people import People, as_shown, people
 
 ROWS = 90
-FIGURES = [name for name in Point.__annotations__ if name != "loss_without"]
+MORE = ["loss_without", "uses_kept", "uses_overlap"]  # not in every curve
+FIGURES = [name for name in Point.__annotations__ if name not in MORE]
 
 
 @pytest.fixture(scope="module")
@@ -369,7 +370,7 @@ def test_csv_and_json_say_the_same_as_the_points(frame: pl.DataFrame, tmp_path: 
     assert rows == told["points"]
     digits = {"total_il": 2, "loss": 4, "gcp": 4, "seconds": 6}  # of all that have any
     risks = ("highest_risk", "average_risk")
-    exact = [{n: v for n, v in vars(p).items() if n != "loss_without"} for p in found.points]
+    exact = [{n: v for n, v in vars(p).items() if v is not None} for p in found.points]
     assert exact == found.frame.to_dicts()
     assert rows == [
         {
@@ -379,9 +380,25 @@ def test_csv_and_json_say_the_same_as_the_points(frame: pl.DataFrame, tmp_path: 
         for point in exact
     ]
     assert list(rows[0]) == FIGURES
-    assert {*FIGURES, "loss_without"} == set(curves.DEFINITIONS)
+    assert {*FIGURES, *MORE} == set(curves.DEFINITIONS)
     assert (told["rows"], told["method"], told["options"]) == (ROWS, "covey", found.options)
     assert told == found.to_dict() | {"points": rows}
+
+
+def test_each_point_says_what_becomes_of_declared_uses(frame: pl.DataFrame) -> None:
+    uses = ["mean of length_of_stay by sex", "correlation of age and length_of_stay"]
+    known = demo.schema().using(uses)
+    found = covey.curve(frame, known, k=[3, 30], seed=1)
+    for one in found.points:
+        release = covey.anonymize(
+            frame, known, require=covey.KAnonymity(one.found_for), seed=1, effort="quick",
+            keep_order=True, register=False,
+        )  # fmt: skip
+        told = covey.utility(frame, covey.read_release(release.table, schema=known)).uses
+        assert one.uses_kept == sum(use.is_kept for use in told) / 2
+        assert one.uses_overlap == pytest.approx(sum(use.overlap or 0.0 for use in told) / 2)
+    assert [*found.frame.columns] == [*FIGURES, "uses_kept", "uses_overlap"]
+    assert (found.points[1].uses_overlap or 0.0) < 1
 
 
 def svg_texts(svg: str) -> list[str]:

@@ -364,6 +364,26 @@ def test_the_share_of_a_person_has_its_price(studio: Inside) -> None:
     assert not studio.studio.schema.require.limit_share
 
 
+def test_uses_are_typed_in_words_kept_and_measured(studio: Inside) -> None:
+    studio.upload("people.csv", as_csv())
+    studio.post("roles/set", {"column": "1", "role": "quasi"})
+    typed = "mean of age by sex\n\n count by sex "
+    studio.post("price/uses", {"uses": typed})
+    uses = ("mean of age by sex", "count by sex")
+    assert studio.studio.schema.uses == uses
+    wrong = studio.post("price/uses", {"uses": f"{typed}\nmean of height"})
+    assert "use 3" in "".join(told(wrong))
+    assert "height" in "".join(told(wrong))
+    assert studio.studio.schema.uses == uses
+    assert Work().reopened(studio.studio.work.to_toml()).described.uses == uses
+    studio.make(5)
+    assert "mean of age by sex" in studio.get("price").text
+    shown = unescape(studio.get("look/piece/utility").text)
+    assert "uses kept" in shown
+    assert "original</th>" in shown
+    wait(lambda: "uses kept" in studio.get("price/piece/answer").text)
+
+
 def test_a_release_that_cannot_be_made_is_told(studio: Inside) -> None:
     studio.upload("people.csv", as_csv())
     studio.post("price/k", {"k": "61"})  # more than there are rows

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from covey.custody.overlaps import Overlaps
     from covey.custody.register import Entry
     from covey.measures.loss import Losses
+    from covey.measures.utility import UseFigures, Utility
     from covey.report import Report
     from covey.report.headline import Headline
     from covey.studies.comparison import Comparison, Run
@@ -44,6 +45,8 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
     if verbose:
         show_losses(report.losses, console)
     _show_rows(report, console)
+    if report.utility is not None:
+        show_utility(report.utility, report.utility.uses, console)
     if report.composition is not None and (compared := report.composition.summary()):
         console.print(compared, soft_wrap=True)
     if costs := price(report):
@@ -105,6 +108,32 @@ def _show_rows(report: "Report", console: Console) -> None:
         + (f" ({', '.join(left_out)})" if left_out else "")
         + f" in {sum(report.seconds.values()):.1f} s (method {report.method})"
     )
+
+
+_WORST = 5  # pairs of columns that are named
+
+
+def show_utility(found: "Utility", uses: "Sequence[UseFigures]", console: Console) -> None:
+    """How much of the joint distributions is kept, and the figures of these uses."""
+    from covey.measures.utility import shown
+
+    kept = found.marginals
+    console.print(
+        f"pairs of columns: {kept.score:.0f} of 1,000, as good as a sample of "
+        f"{percent(kept.as_sample)} of the rows"
+    )
+    for pair in kept.worst[:_WORST]:
+        moved = f"  {' and '.join(pair)}: {percent(kept.distances[pair])} of the rows moved"
+        console.print(Text(visible(moved, lines=False)))
+    if found.pmse_ratio is not None:
+        tells = f"a model tells drawn rows from original ones: pMSE ratio {found.pmse_ratio:.1f}"
+        console.print(tells)
+    if uses:
+        heads, rows = shown(uses)
+        grid = light_grid(heads, right=heads[1:-1], overflow="fold")
+        for row in rows:
+            grid.add_row(*(Text(visible(cell, lines=False)) for cell in row))
+        console.print("", grid)
 
 
 def show_verdict(verdict: "Verdict", console: Console) -> None:
@@ -309,13 +338,16 @@ _FIGURES = {
 def show_curve(curve: "Curve") -> None:
     """The risk and the loss for each k, and published rules to compare them with."""
     without = ("without limit",) if curve.is_limited else ()
-    titles = ("k", "highest risk", "average risk", "groups", "loss", *without)
+    uses = ("uses kept", "overlap") if curve.has_uses else ()
+    titles = ("k", "highest risk", "average risk", "groups", "loss", *without, *uses)
     grid = light_grid(titles, right=titles, no_wrap=True)
     grid.add_column(f"0 … 100{THIN_SPACE}%", max_width=24)
     for point in curve.points:
         figures = (f"{point.k:,}", percent(point.highest_risk), percent(point.average_risk),
                    f"{point.groups:,}", percent(point.loss))  # fmt: skip
         more = [percent(point.loss_without or 0.0)] if without else []
+        if uses:
+            more += [percent(point.uses_kept or 0.0), percent(point.uses_overlap or 0.0)]
         grid.add_row(*figures, *more, Bar(1.0, 0.0, point.loss))
     out.print(grid)
     of = "" if curve.person is None else f" ({curve.person})"
@@ -324,6 +356,8 @@ def show_curve(curve: "Curve") -> None:
         out.print(
             "nobody has more than 1/k of the rows of a class; beside it the loss without that"
         )
+    if uses:
+        out.print("uses kept: of the declared uses, with their mean overlap (covey utility)")
     _show_marks()
     out.print("to make a release, run covey anonymize")
 

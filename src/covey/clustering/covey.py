@@ -63,9 +63,10 @@ def covey(  # noqa: PLR0913 - the options of the method
     until the time is up; with an `effort`, it only stops it earlier. The result then depends on the
     speed of the machine. If refinement is interrupted, the best groups so far are returned.
 
-    `objective` says what the groups are formed for: "loss", "sse", "discernibility" or
-    "classification", or several with their weights. By default it is the loss, with the `penalty`
-    and the `evenness` below. For "sse", see `microaggregation`; no row is then suppressed.
+    `objective` says what the groups are formed for: "loss", "sse", "discernibility",
+    "classification" or "uses", or several with their weights. By default it is the loss, with the
+    `penalty` and the `evenness` below. For "sse", see `microaggregation`; no row is then
+    suppressed. For "uses", columns that declared uses need weigh more in the loss.
 
     If the table has classes, each row outside its group's most frequent class costs `penalty` units
     of loss. With `evenness` above 0, groups stay close to k: a row in a group of 2k costs that many
@@ -108,6 +109,7 @@ def covey(  # noqa: PLR0913 - the options of the method
                 return groups
             return keep_constraints(table, k, groups, seed=seed, progress=progress)
         penalty, evenness = aim.penalty, aim.evenness
+    table = aim.weighed(table)
     work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress, enough)
     plan = plan.with_rounds if work.allowed else plan
     with ThreadPoolExecutor(workers()) as threads:
@@ -174,6 +176,7 @@ def refined(
 ) -> Groups:
     """Refine the groups of any method as the covey method does, while that lowers the objective."""
     weights = objective.penalty, objective.evenness
+    table = objective.weighed(table)
     work = _Work(table, k, seed, *weights, progress=progress)
     plan = PLANS["balanced"].for_table(table.rows, k)
     finished = work.take_over(groups)

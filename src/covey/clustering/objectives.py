@@ -2,6 +2,7 @@
 
 The method minimises a sum of three terms over its groups: the loss of their rows, their rows
 outside the most frequent class, and the squares of their sizes. An objective gives each its weight.
+For declared uses, columns that they need weigh more in the loss.
 Squared distances to means are another matter, with a search of their own: see `microaggregation`.
 """
 
@@ -15,7 +16,7 @@ from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import UsageError, nearest
 
-Name = Literal["loss", "sse", "discernibility", "classification"]
+Name = Literal["loss", "sse", "discernibility", "classification", "uses"]
 Aims: TypeAlias = str | Mapping[str, float]  # the name of an objective, or weights of several
 
 # The weight of the loss where it is not asked for. It decides between groups that are otherwise
@@ -31,6 +32,7 @@ class Objective:
     sse: float = 0.0  # squared distances to the means of groups, in standard deviations
     discernibility: float = 0.0  # a row in a group of 2k rows costs 1, in one of 3k rows 2
     classification: float = 0.0  # a row outside the most frequent class of its group costs 1
+    uses: float = 0.0  # of cells in the columns of declared uses, each times the share of uses
 
     @classmethod
     def of(cls, aims: Aims) -> "Objective":
@@ -51,25 +53,35 @@ class Objective:
         return cls(**{"loss": 0.0, **{name: float(weight) for name, weight in weights.items()}})
 
     @property
+    def _of_loss(self) -> float:
+        """The weight of the loss where another objective is in units of it."""
+        return self.loss or _TIE
+
+    @property
     def penalty(self) -> float:
         """The price, in units of loss, of a row outside the most frequent class of its group."""
-        return self.classification / (self.loss or _TIE)
+        return self.classification / self._of_loss
 
     @property
     def evenness(self) -> float:
         """The price, in units of loss, of a row in a group of 2k rows."""
-        return self.discernibility / (self.loss or _TIE)
+        return self.discernibility / self._of_loss
 
     @property
     def is_discernibility(self) -> bool:
         """Whether the sizes of classes alone count."""
-        return not (self.loss or self.sse or self.classification)
+        return not (self.loss or self.sse or self.classification or self.uses)
+
+    def weighed(self, table: EncodedTable) -> EncodedTable:
+        """The table with weights by which its loss is that of both, of all cells and for uses."""
+        more = self.uses / self._of_loss
+        return table.weighing({n: 1 + more * part for n, part in table.needed.items() if more})
 
     def cost(self, table: EncodedTable, groups: Groups) -> float:
-        """The cost of the classes that these groups form in a release."""
+        """The cost of the classes that these groups form in a release of the weighed table."""
         total = 0.0
-        if self.loss:
-            total += self.loss * float(groups.sizes @ table.losses(groups))
+        if self.loss or self.uses:
+            total += self._of_loss * float(groups.sizes @ table.losses(groups))
         own = table.classes_of(groups)
         sizes = np.bincount(own, groups.sizes)
         total += self.discernibility * float(sizes @ sizes)

@@ -3,7 +3,7 @@
 import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -86,6 +86,7 @@ class Request(Requirements):
     accepts_minimality: bool = False  # groups may change for single rows of rare values
     reserve: int = 0  # rows beyond k in each new group, for people who will leave
     follows: bool = False  # whether classes of earlier releases are kept together
+    needed: Mapping[str, float] = field(default_factory=dict)  # columns, if uses are an objective
 
     @classmethod
     def of(
@@ -107,7 +108,9 @@ class Request(Requirements):
         if found.name == "covey":
             objective = options.pop("objective", objective)
         if objective is not None:
-            refuse_objective(objective, found, class_column, refine=bool(choices.get("refine")))
+            refuse_objective(
+                objective, found, class_column, schema, refine=bool(choices.get("refine"))
+            )
             options |= {"objective": objective} if found.name == "covey" else {}
         refuse_wrong_options(found, options)
         requirements = required(schema, require)
@@ -131,6 +134,7 @@ class Request(Requirements):
             accepts_minimality=schema.require.minimality == "accept",
             reserve=schema.require.reserve,
             follows=follows,
+            needed=schema.needed if Objective.of(objective or "loss").uses else {},
             **choices,
         )
 
@@ -153,6 +157,8 @@ class Request(Requirements):
         if self.refine and self.objective is not None:
             refined.append(self.objective)
         options = dict(sorted(self.options.items()))
+        if self.needed:
+            options["needed"] = self.needed
         if self.reserve:
             options["reserve"] = self.reserve
         return [self.method.name, options, self.k, self.class_column, *besides, *refined]
@@ -235,7 +241,7 @@ def refuse_class_column(schema: Schema, name: str) -> None:
 
 
 def refuse_objective(
-    objective: Aims, method: Method, class_column: str | None, *, refine: bool
+    objective: Aims, method: Method, class_column: str | None, schema: Schema, *, refine: bool
 ) -> None:
     """Refuse an objective that nothing would look at."""
     aim = Objective.of(objective)
@@ -243,6 +249,11 @@ def refuse_objective(
         raise UsageError("objective is for the method covey, or for refine")
     if aim.classification and class_column is None:
         raise UsageError("the objective 'classification' needs a class column")
+    if aim.uses and not schema.needed:
+        raise UsageError(
+            "the objective 'uses' needs a declared use of a quasi-identifier: add uses to the "
+            'schema, as uses = ["mean of income by sex"]'
+        )
 
 
 def refuse_clashes(schema: Schema, style: Style) -> None:
@@ -266,7 +277,7 @@ KEYWORDS = (
     "minimality", "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column",
     "refine", "style", "keep_order", "report", "costs", "certificate", "description", "curve",
     "about", "defuse", "register", "refuse_composition", "follow", "only_new", "shrunk", "reserve",
-    "price", "replace", "after", "part_rows", "resume", "progress",
+    "price", "utility", "replace", "after", "part_rows", "resume", "progress",
 )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ class EncodedTable:
     atoms: Longs | None = (
         None  # rows of an atom stay together; -1 by itself, `LEFT_OUT` in no group
     )
+    needed: Mapping[str, float] = field(default_factory=dict)  # the share of uses, by attribute
 
     @property
     def intervals(self) -> list[Interval]:
@@ -157,6 +158,16 @@ class EncodedTable:
     def weights(self) -> Floats:
         """The weight of each attribute."""
         return np.array([a.column.weight for a in self.attributes], dtype=np.float64)
+
+    def weighing(self, factors: Mapping[str, float]) -> "EncodedTable":
+        """The same table with the weights of these attributes times their factors."""
+
+        def weighed(one: Attribute) -> Attribute:
+            weight = one.column.weight * factors[one.name]
+            return replace(one, column=one.column.model_copy(update={"weight": weight}))
+
+        attributes = (weighed(one) if one.name in factors else one for one in self.attributes)
+        return replace(self, attributes=tuple(attributes))
 
     def losses(self, groups: Groups) -> Floats:
         """The weighted loss of a row in each group."""
@@ -289,6 +300,7 @@ def encode_values(
         measure=schema.loss,
         sensitive=sensitive,
         constraints=constraints_of(require, {**sensitive, **people}),
+        needed=schema.needed,
     )
 
 

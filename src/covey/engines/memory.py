@@ -41,8 +41,10 @@ from covey.inspection.persons import Doubts, whose_rows
 from covey.inspection.repeating import refuse_unsaid, with_dropped
 from covey.measures import loss
 from covey.measures.entropy import InGroups
-from covey.measures.histograms import PersonCounts
+from covey.measures.histograms import PersonCounts, rows_of
 from covey.measures.loss import Losses, RowLosses
+from covey.measures.utility import Utility
+from covey.reading.comparing import utility_reported
 from covey.release import Kept, Outputs, Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
@@ -209,20 +211,27 @@ class TableDraft:
         target = request.class_column
         view = View.of(self.released, self.encoded, class_column=target, originals=originals)
         people = next(iter(_of(self.people, run.persons).values()), None)
+        persons = None if people is None else PersonCounts.of(people, self.encoded)
         self.measured = Measured(
             view,
             Carried.of(self.released, run.order.schema, _of(self.origins, run.persons)),
             losses_of(view, self.encoded, self.groups, rows.suppressed, k=request.k),
             rows,
-            None if people is None else PersonCounts.of(people, self.encoded),
+            persons,
             {a.name: filled_in(a, self.groups) for a in self.encoded.attributes},
             [
                 *(each.note(self.origins.rows, request.k) for each in run.table.mended),
                 *run.together.notes,
             ],
             self._alike,
+            self._utility(rows_of(request.k, persons)) if run.order.utility else None,
         )
         return self.measured
+
+    def _utility(self, least: int) -> Utility:
+        """What the rows are good for; it takes the original, which is read again."""
+        order = self.run.order
+        return utility_reported(self.run.place, self.released, order.schema, least)
 
     def remember(self) -> None:
         """Make the hashes for the register: a release holds no cell of the original."""

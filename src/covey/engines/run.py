@@ -20,6 +20,7 @@ from covey.generalisation import View
 from covey.inspection.persons import Doubts
 from covey.measures.histograms import PersonCounts
 from covey.measures.loss import Losses
+from covey.measures.utility import Utility
 from covey.release import Destination, Outputs, Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
@@ -45,6 +46,7 @@ class Order:
     resume: bool
     remember: bool  # whether hashes are made for a register
     price: bool  # whether to compute what it costs to follow earlier releases
+    utility: bool  # whether the report says what the release is good for
 
     @property
     def following(self) -> Following | None:
@@ -85,6 +87,7 @@ class Measured:
     filled_in: Mapping[str, int]  # missing cells that show the values of others, by column
     mended: Iterable[str | None]
     alike: bool = True  # whether the rows of a group are equal in the release
+    utility: Utility | None = None  # as a report says it; None unless it was asked for
 
     def findings(self, order: Order, verdict: Verdict, doubts: Doubts, *, timed: bool) -> Findings:
         """All that was found out about the release."""
@@ -94,6 +97,7 @@ class Measured:
             *(order.request, order.schema, self.view, self.carried, verdict),
             *(self.losses, self.rows, self.persons, made),
             clauses=tuple(map(Clause, doubts.headline)),
+            utility=self.utility,
         )
 
 

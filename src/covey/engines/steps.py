@@ -463,6 +463,7 @@ class PartRows:
             sensitive,
             constraints_of(task.request.requirements, {**sensitive, **persons}),
             rows[ATOM].to_numpy() if ATOM in rows.columns else None,
+            task.schema.needed,
         )
         attached = [rows[name] for name in job.attached]
         mends = [rows[f"m{i}"] for i in range(len(job.mends))]

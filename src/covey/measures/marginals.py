@@ -17,6 +17,7 @@ from covey._core.arrays import Longs
 BINS = 20  # of columns with more numbers or dates
 _LABELS = 60  # of columns with more labels; the rarest count as one
 _SETS = 200  # of columns that are compared
+_MOST_ROWS = 200_000  # of each table, chosen at random
 SAMPLES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 
 
@@ -38,7 +39,10 @@ class Marginals:
 def marginals(original: pl.DataFrame, drawn: Sequence[pl.DataFrame], seed: int = 0) -> Marginals:
     """Compare the columns of the original with those of tables that were drawn from a release."""
     random = np.random.default_rng(seed)
-    coded, *others = _coded([original, *drawn])
+    some = [
+        _at_most(frame, _MOST_ROWS, seed + place) for place, frame in enumerate([original, *drawn])
+    ]
+    coded, *others = _coded(some)
     pairs = _some(combinations(original.columns, 2), random)
     triples = _some(combinations(original.columns, 3), random)
     distances = _means([_distances(coded, other, pairs) for other in others])
@@ -56,6 +60,10 @@ def marginals(original: pl.DataFrame, drawn: Sequence[pl.DataFrame], seed: int =
 
 Coded = Mapping[str, Longs]
 Distances = Mapping[tuple[str, ...], float]
+
+
+def _at_most(frame: pl.DataFrame, rows: int, seed: int) -> pl.DataFrame:
+    return frame if frame.height <= rows else frame.sample(rows, seed=seed)
 
 
 def _some(sets: Iterable[tuple[str, ...]], random: np.random.Generator) -> list[tuple[str, ...]]:

@@ -27,6 +27,7 @@ class Estimate(NamedTuple):
     label: str
     value: float
     variance: float
+    rows: int  # that it is of; of a share of rows, also of all others
 
 
 def estimates(use: Use, frame: pl.DataFrame, levels: Mapping[str, list[str]]) -> list[Estimate]:
@@ -62,7 +63,7 @@ def _figures(
 ) -> Iterator[Estimate]:
     if use.kind == "count":
         share = part.height / rows
-        yield Estimate(label, part.height, rows * share * (1 - share))
+        yield Estimate(label, part.height, rows * share * (1 - share), _of_both(part.height, rows))
     elif use.kind == "regress":
         yield from _regression(part.select(use.columns), use.columns[0], levels)
     elif use.kind == "correlation":
@@ -76,18 +77,25 @@ def _of_one(use: Use, cells: pl.Series, label: str) -> Iterator[Estimate]:
         return
     if use.kind == "share":
         has_it = (cells == _value_of(str(use.value), cells)).to_numpy()
-        yield Estimate(label, float(has_it.mean()), float(has_it.var() / len(has_it)))
+        found = float(has_it.mean()), float(has_it.var() / len(has_it))
+        yield Estimate(label, *found, _of_both(int(has_it.sum()), len(has_it)))
         return
     numbers = np.sort(_numbers(cells))
     if use.kind == "mean":
-        yield Estimate(label, float(numbers.mean()), float(numbers.var(ddof=1)) / len(numbers))
+        found = float(numbers.mean()), float(numbers.var(ddof=1)) / len(numbers)
+        yield Estimate(label, *found, len(numbers))
         return
     # The ranks between which the median lies in 95 % of samples (Woodruff 1952).
     middle, half = len(numbers) / 2, _NORMAL * math.sqrt(len(numbers)) / 2
     ends = np.clip([middle - half, middle + half - 1], 0, len(numbers) - 1).astype(int)
     low, high = numbers[ends]
     error = float(high - low) / (2 * _NORMAL)
-    yield Estimate(label, float(np.median(numbers)), error**2)
+    yield Estimate(label, float(np.median(numbers)), error**2, len(numbers))
+
+
+def _of_both(some: int, rows: int) -> int:
+    """The fewer of some rows and all others, unless there are no others."""
+    return min(some, rows - some) if rows > some else some
 
 
 def typed_levels(frame: pl.DataFrame, fewest: int) -> dict[str, list[str]]:
@@ -138,7 +146,7 @@ def _correlation(frame: pl.DataFrame) -> Iterator[Estimate]:
     one, other = (_numbers(cells) for cells in frame)
     if one.std() and other.std():
         found = np.clip(np.corrcoef(one, other)[0, 1], -1 + 1e-12, 1 - 1e-12)
-        yield Estimate("", float(np.arctanh(found)), 1 / (frame.height - 3))
+        yield Estimate("", float(np.arctanh(found)), 1 / (frame.height - 3), frame.height)
 
 
 def _regression(
@@ -166,7 +174,10 @@ def _regression(
     coefficients = inverse @ design.T @ found
     residual = found - design @ coefficients
     variances = np.diag(inverse) * float(residual @ residual) / free
-    yield from map(Estimate, labels, coefficients.tolist(), variances.tolist())
+    for label, value, variance in zip(
+        labels, coefficients.tolist(), variances.tolist(), strict=True
+    ):
+        yield Estimate(label, value, variance, rows.height)
 
 
 def _outcome(cells: pl.Series, levels: list[str]) -> Floats:

@@ -6,20 +6,26 @@ They are for the custodian: some are exact figures of the original.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from covey._core.arrays import Floats, Longs
+from covey.errors import percent
 from covey.measures.marginals import Marginals, marginals
 from covey.measures.rubin import Combined, combine
 from covey.measures.uses import Estimate, estimates, scale_of, typed_levels
 from covey.schema.uses import Use
+from covey.verification.rounding import rounded
 
 _NORMAL = 1.959964
-FEWEST = 10  # rows of a value that gets figures of its own
+FEWEST = 10  # rows of a value or a use that gets figures of its own
+
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -27,40 +33,34 @@ class Figure:
     """An estimate on the original and on the release, each with its interval of 95 %."""
 
     label: str
-    original: float
-    original_interval: tuple[float, float]
+    original: float | None  # None in a report, which others may read
+    original_interval: Ends | None
     released: float
-    released_interval: tuple[float, float]
+    released_interval: Ends
+    overlap: float  # the share of the intervals common to both, on average (Karr et al. 2006)
+    keeps_sign: bool  # both estimates have the same sign
+    keeps_significance: bool  # zero lies in both intervals or in none
+
+    @classmethod
+    def of(cls, label: str, before: float, ends: Ends, after: float, released: Ends) -> "Figure":
+        """Compare two estimates and their intervals."""
+        common = min(ends[1], released[1]) - max(ends[0], released[0])
+        widths = [high - low for low, high in (ends, released) if high > low]
+        shares = [common / width for width in widths]
+        overlap = max(sum(shares) / len(shares), 0.0) if shares else float(before == after)
+        same_sign = (before > 0) == (after > 0)
+        insignificant = [low <= 0 <= high for low, high in (ends, released)]
+        same = insignificant[0] == insignificant[1]
+        return cls(label, before, ends, after, released, overlap, same_sign, same)
 
     @property
-    def overlap(self) -> float:
-        """The share of the intervals that is common to both, on average (Karr et al. 2006)."""
-        (a, b), (c, d) = self.original_interval, self.released_interval
-        common = min(b, d) - max(a, c)
-        widths = [width for width in (b - a, d - c) if width > 0]
-        if not widths:
-            return float(self.original == self.released)
-        return max(sum(common / width for width in widths) / len(widths), 0.0)
+    def is_kept(self) -> bool:
+        """Whether an analyst would conclude the same."""
+        return self.keeps_sign and self.keeps_significance
 
-    @property
-    def keeps_sign(self) -> bool:
-        """Whether both estimates have the same sign."""
-        return (self.original > 0) == (self.released > 0)
-
-    @property
-    def keeps_significance(self) -> bool:
-        """Whether zero lies in both intervals or in none."""
-        ends = (self.original_interval, self.released_interval)
-        inside = [low <= 0 <= high for low, high in ends]
-        return inside[0] == inside[1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
-        more = {name: getattr(self, name) for name in _CONCLUSIONS}
-        return {**asdict(self), **more}
-
-
-_CONCLUSIONS = ("overlap", "keeps_sign", "keeps_significance")
+    def published(self) -> "Figure":
+        """Without the figures of the original."""
+        return replace(self, original=None, original_interval=None)
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,62 @@ class UseFigures:
     @property
     def is_kept(self) -> bool:
         """Whether an analyst would conclude the same: all signs and significances are kept."""
-        each = (figure.keeps_sign and figure.keeps_significance for figure in self.figures)
-        return bool(self.figures) and not self.lost and all(each)
+        return bool(self.figures) and not self.lost and all(each.is_kept for each in self.figures)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Its figures as texts, under `_HEADS`."""
+        return [
+            (
+                f"{self.use}{f': {each.label}' if each.label else ''}",
+                _spelled(each.original, each.original_interval),
+                _spelled(each.released, each.released_interval),
+                percent(each.overlap),
+                "yes" if each.is_kept else "no",
+            )
+            for each in self.figures
+        ] or [(self.use, "", "", "", "too few rows")]
+
+    def published(self, name: str) -> "UseFigures":
+        """Without figures of the original; of too few rows, not even with its words."""
+        figures = tuple(figure.published() for figure in self.figures)
+        return replace(self, use=self.use if figures else name, figures=figures)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
-        figures = [figure.to_dict() for figure in self.figures]
-        return {**asdict(self), "figures": figures, "overlap": self.overlap, "kept": self.is_kept}
+        return {**asdict(self), "overlap": self.overlap, "kept": self.is_kept}
+
+
+def _spelled(number: float | None, ends: Ends | None) -> str:
+    """An estimate and its interval."""
+    if number is None or ends is None:
+        return "–"
+    low, high = map(_digits, ends)
+    return f"{_digits(number)} ({low} to {high})"
+
+
+def _digits(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
+
+
+def share_kept(uses: Sequence[UseFigures]) -> float | None:
+    """The share of uses that are kept; None if there are none."""
+    return sum(use.is_kept for use in uses) / len(uses) if uses else None
+
+
+def mean_overlap(uses: Sequence[UseFigures]) -> float | None:
+    """The mean overlap of uses; one without common figures counts as 0."""
+    return sum(use.overlap or 0.0 for use in uses) / len(uses) if uses else None
+
+
+_HEADS = ("figure", "original", "release", "overlap", "same conclusion")
+
+
+def shown(uses: Sequence[UseFigures]) -> tuple[list[str], list[list[str]]]:
+    """The figures of some uses as texts under heads, without the original if it is not known."""
+    known = any(each.original is not None for use in uses for each in use.figures)
+    places = [place for place, head in enumerate(_HEADS) if known or head != "original"]
+    rows = [[row[place] for place in places] for use in uses for row in use.rows()]
+    return [_HEADS[place] for place in places], rows
 
 
 @dataclass(frozen=True)
@@ -97,11 +146,15 @@ class Utility:
     rows_original: int
     draws: int
     marginals: Marginals
-    pmse_ratio: (
-        float | None
-    )  # 1 if no model tells drawn rows from original ones; None: not measured
+    pmse_ratio: float | None  # 1 if no model tells drawn rows from original ones
     columns: tuple[UseFigures, ...]  # means, medians and correlations
     uses: tuple[UseFigures, ...]
+
+    def published(self) -> "Utility":
+        """What a report may say to anyone who has the release: no figure of the original."""
+        columns = tuple(each.published(each.use) for each in self.columns)
+        uses = tuple(each.published(f"use {i}") for i, each in enumerate(self.uses, 1))
+        return rounded(replace(self, columns=columns, uses=uses))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -122,15 +175,19 @@ class Utility:
 
 
 def utility(
-    original: pl.DataFrame, drawn: Sequence[pl.DataFrame], uses: Sequence[str] = (), seed: int = 0
+    original: pl.DataFrame,
+    drawn: Sequence[pl.DataFrame],
+    uses: Sequence[str] = (),
+    seed: int = 0,
+    fewest: int = FEWEST,
 ) -> Utility:
     """Compare an original with tables drawn from its release, column by column of the same types.
 
-    A use is a text such as "mean of age by sex"; `covey.schema.uses` has the grammar.
+    A use is a text such as "mean of age by sex"; `covey.schema.uses` has the grammar. No figure is
+    that of fewer than `fewest` rows.
     """
-    declared = [Use.of(text, original.columns) for text in uses]
-    levels = typed_levels(original, FEWEST)
-    figures = partial(_figures, before=original, after=drawn, levels=levels)
+    levels = typed_levels(original, fewest)
+    figures = partial(_figures, before=original, after=drawn, levels=levels, fewest=fewest)
     return Utility(
         rows=drawn[0].height,
         rows_original=original.height,
@@ -138,8 +195,24 @@ def utility(
         marginals=marginals(original, drawn, seed),
         pmse_ratio=_pmse_ratio(original, drawn[0], levels),
         columns=tuple(map(figures, _usual(original))),
-        uses=tuple(map(figures, declared)),
+        uses=tuple(map(figures, read(uses, original))),
     )
+
+
+def read(uses: Sequence[str], frame: pl.DataFrame) -> list[Use]:
+    """The uses of a table with these columns."""
+    return [Use.of(text, frame.columns) for text in uses]
+
+
+def of_uses(
+    original: pl.DataFrame,
+    drawn: Sequence[pl.DataFrame],
+    uses: Sequence[Use],
+    fewest: int = FEWEST,
+) -> tuple[UseFigures, ...]:
+    """The figures of some uses alone."""
+    levels = typed_levels(original, fewest)
+    return tuple(_figures(use, original, drawn, levels, fewest) for use in uses)
 
 
 # ── figures ─────────────────────────────────────────────────────────────────────────────────────
@@ -161,9 +234,11 @@ def _figures(
     before: pl.DataFrame,
     after: Sequence[pl.DataFrame],
     levels: Mapping[str, list[str]],
+    fewest: int,
 ) -> UseFigures:
     """The figures of a use on the original, and on all drawn tables together."""
-    truth = {one.label: one for one in estimates(use, before, levels)}
+    every = {one.label: one for one in estimates(use, before, levels)}
+    truth = {label: one for label, one in every.items() if one.rows >= fewest}
     found: dict[str, list[Estimate]] = {}
     for frame in after:
         for one in estimates(use, frame, levels):
@@ -175,7 +250,8 @@ def _figures(
         for label in truth
         if label in whole
     ]
-    return UseFigures(use.text, tuple(figures), len(truth.keys() ^ whole.keys()))
+    lost = len(truth.keys() - whole.keys()) + len(whole.keys() - every.keys())
+    return UseFigures(use.text, tuple(figures), lost)
 
 
 def _combined(estimates: Sequence[Estimate], scale: float) -> Combined:
@@ -186,7 +262,7 @@ def _combined(estimates: Sequence[Estimate], scale: float) -> Combined:
 def _figure(truth: Estimate, found: Combined, back: Any) -> Figure:
     half = _NORMAL * math.sqrt(truth.variance)
     low, high = (back(end) for end in found.interval())
-    return Figure(
+    return Figure.of(
         truth.label,
         back(truth.value),
         (back(truth.value - half), back(truth.value + half)),
@@ -197,7 +273,10 @@ def _figure(truth: Estimate, found: Combined, back: Any) -> Figure:
 
 # ── can a model tell them apart? ────────────────────────────────────────────────────────────────
 
-_MOST_ROWS = 20_000
+_MOST_ROWS = 20_000  # of each table
+_MOST_LABELS = 60  # of a column
+_MOST_STEPS, _STEADY = 25, 1e-6
+_RIDGE = 1e-3  # so that a column that tells them apart at once has no infinite weight
 
 
 def _pmse_ratio(
@@ -206,22 +285,31 @@ def _pmse_ratio(
     """How much better than by chance a logistic model tells drawn from original rows.
 
     The mean squared error of its propensities, divided by that expected if both tables were drawn
-    from the same population (Snoke et al. 2018). None without scikit-learn.
+    from the same population (Snoke et al. 2018). None if all rows are equal.
     """
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        return None
     tables_ = [frame.sample(min(frame.height, _MOST_ROWS), seed=0) for frame in (before, after)]
     design = _design(pl.concat(tables_), levels)
     if not design.shape[1]:
         return None
     drawn = np.repeat([0, 1], [frame.height for frame in tables_])
-    model = LogisticRegression(C=1e6, max_iter=1000).fit(design, drawn)
     share = float(drawn.mean())
-    error = float(np.mean((model.predict_proba(design)[:, 1] - share) ** 2))
+    error = float(np.mean((_propensities(design, drawn) - share) ** 2))
     expected = design.shape[1] * (1 - share) ** 2 * share / len(drawn)
     return float(error / expected)
+
+
+def _propensities(design: Floats, drawn: Longs) -> Floats:
+    """The chance that each row was drawn, by logistic regression (Newton's method)."""
+    columns = np.column_stack([np.ones(len(design)), design])
+    found, fitted = np.zeros(columns.shape[1]), np.full(len(design), 0.5)
+    for _ in range(_MOST_STEPS):
+        curvature = (columns.T * (fitted * (1 - fitted))) @ columns + _RIDGE * np.eye(len(found))
+        step = np.linalg.solve(curvature, columns.T @ (drawn - fitted) - _RIDGE * found)
+        found += step
+        fitted = 1 / (1 + np.exp(-np.clip(columns @ found, -30, 30)))
+        if np.abs(step).max() < _STEADY:
+            break
+    return fitted
 
 
 def _design(frame: pl.DataFrame, levels: Mapping[str, list[str]]) -> np.ndarray:
@@ -233,7 +321,7 @@ def _design(frame: pl.DataFrame, levels: Mapping[str, list[str]]) -> np.ndarray:
         if cells.dtype == pl.String:
             columns += [
                 (cells == level).fill_null(value=False).cast(pl.Float64).to_numpy()
-                for level in levels[cells.name][1:]
+                for level in levels[cells.name][1 : 1 + _MOST_LABELS]
             ]
         else:
             numbers = cells.to_physical().cast(pl.Float64)

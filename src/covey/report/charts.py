@@ -7,7 +7,7 @@ drawn.
 import json
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -452,6 +452,47 @@ def lines(
     ]
     title = alt.Undefined if head is None else head
     return layered(layers, 500, 300, title=title, padding=14, background=background)
+
+
+_CELL = 26  # pixels
+_HALF_DARK = 0.25  # the share from which letters are light
+
+
+def heat_map(names: Sequence[str], shares: Mapping[tuple[str, str], float]) -> "alt.LayerChart":
+    """A square for each pair of names with its share in percent, the darker the larger.
+
+    All shares above a half are as dark.
+    """
+    import altair as alt
+
+    place = {name: at for at, name in enumerate(names)}
+    room = min(max(map(text_width, names), default=0.0), _NAMES[1])
+    data = []
+    for pair, share in shares.items():
+        if place.keys() >= {*pair}:
+            column, row = sorted(place[name] for name in pair)
+            ink = "white" if share > _HALF_DARK else INK
+            square = {"row": row, "column": column, "share": share}
+            data.append({**square, "ink": ink, "text": f"{100 * share:.0f}"})
+    labels: dict[str, Any] = {
+        "labelExpr": f"{json.dumps([shortened(name, room) for name in names])}[datum.value]",
+        **{"labelLimit": 0, "domain": False, "ticks": False, "labelPadding": _GAP / 2},
+    }
+    x = alt.X("column:O", title=None).scale(domain=[*range(len(names) - 1)], paddingInner=0.05)
+    y = alt.Y("row:O", title=None).scale(domain=[*range(1, len(names))], paddingInner=0.05)
+    across = x.axis(**labels, labelAngle=-40, labelAlign="right")
+    base = alt.Chart(alt.InlineData(data)).encode(
+        x=across, y=y.axis(**labels, minExtent=room + _GAP)
+    )
+    shades = alt.Scale(domain=[0, 2 * _HALF_DARK], range=[0.05, 1], clamp=True)
+    squares = base.mark_rect(color=LINE).encode(
+        opacity=alt.Opacity("share:Q", scale=shades, legend=None)
+    )
+    text = base.mark_text(fontSize=_WORD + 1).encode(
+        text="text:N", color=alt.Color("ink:N", scale=None)
+    )
+    size = _CELL * (len(names) - 1)
+    return layered([squares, text], size, size)
 
 
 def falling(points: Sequence[tuple[float, float]], *, x_title: str) -> "alt.LayerChart":

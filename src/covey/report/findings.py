@@ -14,6 +14,7 @@ from covey.inspection.persons import Counted
 from covey.measures.histograms import PersonCounts, class_sizes, distributions, rows_of
 from covey.measures.loss import Losses
 from covey.measures.resolution import resolutions
+from covey.measures.utility import Utility
 from covey.report import caveats
 from covey.report.carried import Carried
 from covey.report.fields import fields_of
@@ -56,6 +57,7 @@ class Findings:
     persons: PersonCounts | None = None  # if k counts persons, and it is known whose rows these are
     made: Making | None = None  # None if the release was made elsewhere
     clauses: tuple[Clause, ...] = ()  # of the headline, beside what the verdict says
+    utility: Utility | None = None  # as a report says it; None unless it was asked for
 
     def report(self, dialect: Dialect, seconds: dict[str, float], **more: Any) -> Report:
         """The report on it."""
@@ -86,6 +88,7 @@ class Findings:
             sample=sample(self.view, alike=self.verdict.alike) if self.verdict.holds else None,
             counted=self._counted,
             clauses=self.clauses,
+            utility=self.utility,
             **self._making(),
             **more,
         )

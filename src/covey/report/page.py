@@ -24,7 +24,9 @@ from covey.html import (
 from covey.html import page as document
 from covey.measures.histograms import MISSING, Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
+from covey.measures.marginals import Marginals
 from covey.measures.singling import Attempt
+from covey.measures.utility import UseFigures, Utility, shown
 from covey.report import charts, earlier
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
 from covey.report.headline import SIGNS
@@ -53,7 +55,7 @@ def page(report: "Report") -> str:
     """The whole page."""
     sections = (
         *(_open_points, _promise, _risks, _singled, _classes, _earlier),
-        *(_readable, _loss, _before_and_after, _curve, _configuration),
+        *(_readable, _loss, _utility, _before_and_after, _curve, _configuration),
     )
     parts = [part for section in sections if (part := section(report)) is not None]
     title = report.about is not None and report.about.title
@@ -503,6 +505,63 @@ _COARSE = (
 )
 
 
+# ── what it is good for ─────────────────────────────────────────────────────────────────────────
+
+
+_MOST_MAPPED = 14  # columns of the heat map
+_WORST = 12  # pairs that are listed
+
+
+def _utility(report: "Report") -> _Section | None:
+    """How much an analyst of the release finds, as far as others may know."""
+    found = report.utility
+    if found is None:
+        return None
+    return _section("utility", *utility_parts(found), _quiet(_words("utility", "figures")))
+
+
+def utility_parts(found: Utility) -> Iterator[Html]:
+    """Its figures, declared uses and pairs of columns, in a report or beside the original."""
+    kept = found.marginals
+    figures = [
+        ("pairs of columns", f"{kept.score:,.0f} of 1,000", _words("utility", "pairs")),
+        ("as good as a sample of", percent(kept.as_sample), _words("utility", "sample")),
+    ]
+    if found.uses:
+        number = sum(use.is_kept for use in found.uses)
+        what = f"of {count(len(found.uses), 'declared use')}: an analyst would conclude the same"
+        figures.append(("uses kept", f"{number:,}", what))
+    if found.pmse_ratio is not None:
+        figures.append(("pMSE ratio", f"{found.pmse_ratio:,.1f}", _words("utility", "pmse")))
+    yield element("p", _words("utility", "drawn", draws=f"{found.draws:,}"))
+    yield facts(figures)
+    if found.uses:
+        yield element("h3", "Declared uses")
+        yield _use_figures(found.uses)
+    yield element("h3", "Which pairs of columns keep least")
+    yield _pairs_of_columns(kept)
+    figures_of_columns = element("summary", "Means, medians and correlations")
+    yield element("details", figures_of_columns, _use_figures(found.columns))
+
+
+def _use_figures(uses: Sequence[UseFigures]) -> Html:
+    """The figures of some uses, those of the original only if they are known."""
+    head, rows = shown(uses)
+    return scrolled(table(head, rows, numbers=range(1, len(head) - 1)), "figures of uses")
+
+
+def _pairs_of_columns(kept: Marginals) -> Html:
+    """The share of rows that each pair of columns shows elsewhere."""
+    worst = kept.worst
+    names = [*dict.fromkeys(name for pair in worst for name in pair)][:_MOST_MAPPED]
+    mapped = sorted(names)
+    rows = [(" and ".join(pair), percent(kept.distances[pair])) for pair in worst[:_WORST]]
+    numbers = table(("columns", "rows moved"), rows, numbers=(1,))
+    drawn = _drawn(charts.heat_map, mapped, kept.distances) if len(mapped) > 1 else None
+    caption = _words("utility", "map")
+    return figure(drawn, "Rows moved, by pair of columns", caption, numbers=numbers, wide=True)
+
+
 # ── before and after ────────────────────────────────────────────────────────────────────────────
 
 
@@ -593,7 +652,11 @@ def _number(number: float | None, withheld: str) -> str:
 def _curve(report: "Report") -> _Section | None:
     if report.curve is None:
         return None
-    curve, shares = report.curve.to_dict(), ("highest_risk", "average_risk", "loss")
+    curve, shares = report.curve.to_dict(), ["highest_risk", "average_risk", "loss"]
+    head = ["k", "highest risk", "average risk", "loss"]
+    if any(point.get("uses_kept") is not None for point in curve["points"]):
+        shares += ["uses_kept", "uses_overlap"]
+        head += ["uses kept", "their overlap"]
     rows = [
         (
             f"{point['k']:,}",
@@ -603,8 +666,8 @@ def _curve(report: "Report") -> _Section | None:
         )
         for point in curve["points"]
     ]
-    head = ("k", "highest risk", "average risk", "loss", "Total-IL", "groups")
-    numbers = table(head, rows, numbers=range(6))
+    head += ["Total-IL", "groups"]
+    numbers = table(head, rows, numbers=range(len(head)))
     drawn = _drawn(report.curve.chart, chosen=report.k)
     name = _words("other-k", "picture", k=f"{report.k:,}")
     return _section(

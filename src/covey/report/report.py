@@ -14,6 +14,7 @@ from covey.inspection.persons import Counted
 from covey.measures.histograms import ClassSizes, Distribution
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.measures.resolution import Resolution
+from covey.measures.utility import Utility
 from covey.report.about import About
 from covey.report.fields import Field
 from covey.report.headline import Clause, Headline
@@ -135,6 +136,7 @@ class Report(Writable):
     counted: Counted | None = None  # None if it is unknown how many people there are
     clauses: tuple[Clause, ...] = ()  # what limits the promise, beside what the verdict says
     fields: tuple[Field, ...] = ()  # what each released column is, for a description of the release
+    utility: Utility | None = None  # what it is good for; None unless that was asked for
     composition: Composition | None = None  # None if earlier releases were not checked
     follows: bool = False  # whether everyone's class of earlier releases was kept together
     price: float | None = None  # its loss above that of a release from scratch, as a share of that
@@ -205,6 +207,7 @@ class Report(Writable):
             "loss": self.losses.to_dict(),
             "mean_loss": share(self.mean_loss),
             "definitions": DEFINITIONS,
+            "utility": self.utility and self.utility.to_dict(),
             "shown": [
                 {**asdict(rounded(column)), "in_words": str(column)} for column in self.shown
             ],

@@ -600,6 +600,12 @@ class Schema(_Model):
         kept = {name: column for name, column in self.columns.items() if name not in names}
         return type(self).from_dict({**dict(self), "columns": kept, "uses": uses})
 
+    @property
+    def needed(self) -> dict[str, float]:
+        """The share of declared uses that need each quasi-identifier, of those that any needs."""
+        named = [name for use in self.uses for name in Use.of(use, self.columns).names]
+        return {name: named.count(name) / len(self.uses) for name in self.quasi if name in named}
+
     def using(self, uses: Sequence[str]) -> Self:
         """The same schema with other declared uses."""
         return type(self).from_dict({**dict(self), "uses": uses})

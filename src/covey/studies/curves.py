@@ -19,7 +19,7 @@ from covey import tables
 from covey.choices import GivenColumns, MethodChoices, TableRequest, popped
 from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
-from covey.clustering.request import Request
+from covey.clustering.request import PLAIN, Request
 from covey.custody.keys import Key
 from covey.custody.ordering import Secret, people_as_read
 from covey.declared import declared
@@ -28,10 +28,13 @@ from covey.encoding.constraints import constraints_of
 from covey.encoding.groups import Groups
 from covey.engines import memory
 from covey.errors import THIN_SPACE, UsageError, percent
+from covey.generalisation import generalise
 from covey.inspection.persons import whose_rows
 from covey.inspection.repeating import refuse_unsaid, with_dropped
 from covey.measures.loss import measure_groups
 from covey.measures.risks import risks_of_groups
+from covey.measures.utility import UseFigures, mean_overlap, share_kept
+from covey.reading.comparing import DeclaredUses
 from covey.repair.surplus import without_surplus
 from covey.report import charts
 from covey.report.charts import FAINT, INK, LINE, PICTURES, QUIET
@@ -40,6 +43,7 @@ from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, PersonShare
 from covey.schema.taxonomy import Measure
 from covey.studies.marks import MARKS, THRESHOLDS, names_by_cell
+from covey.tables import Table
 from covey.verification.rounding import rounded
 
 if TYPE_CHECKING:
@@ -67,6 +71,8 @@ class Point:
     found_for: int
     seconds: float
     loss_without: float | None = None  # None if there is no limit
+    uses_kept: float | None = None  # None if the schema declares no uses
+    uses_overlap: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,14 @@ class Curve(Writable):
     @property
     def frame(self) -> pl.DataFrame:
         """One row per k, one column per figure."""
-        every = pl.DataFrame([asdict(point) for point in self.points])
-        return every if self.is_limited else every.drop("loss_without")
+        absent = [] if self.is_limited else ["loss_without"]
+        absent += [] if self.has_uses else ["uses_kept", "uses_overlap"]
+        return pl.DataFrame([asdict(point) for point in self.points]).drop(absent)
+
+    @property
+    def has_uses(self) -> bool:
+        """Whether uses are declared, and measured for each k."""
+        return any(point.uses_kept is not None for point in self.points)
 
     @property
     def is_limited(self) -> bool:
@@ -177,6 +189,7 @@ class CurveTask:
     request: Request
     people: memory.Prepared
     persons: Mapping[str, pl.Series] = field(default_factory=dict)  # the person of each row
+    uses: "UsesOfRows | None" = None
 
     def points(self, progress: Progress) -> Iterator[Point]:
         """The risk and the loss for each k, one k after another, each as soon as it is known."""
@@ -231,6 +244,7 @@ class CurveTask:
         risks = risks_of_groups(self.encoded, groups, self.request.requirements, self.persons)
         assert risks.prosecutor is not None
         assert risks.prosecutor_average is not None
+        uses = () if self.uses is None else self.uses.measured(self.encoded, groups)
         return Point(
             k=k,
             highest_risk=risks.prosecutor,
@@ -243,6 +257,8 @@ class CurveTask:
             suppressed=groups.suppressed,
             found_for=k,
             seconds=round(seconds, 6),
+            uses_kept=share_kept(uses),
+            uses_overlap=mean_overlap(uses),
         )
 
     def curve(self, points: Sequence[Point]) -> Curve:
@@ -251,6 +267,26 @@ class CurveTask:
         name, options = request.method.name, dict(request.options)
         person = request.size.person or None
         return Curve(lowest, self.encoded.rows, name, options, self.encoded.measure, person)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UsesOfRows:
+    """The rows of a curve, and the declared uses that each k is measured by."""
+
+    table: Table
+    declared: DeclaredUses
+
+    @classmethod
+    def of(cls, table: Table, schema: Schema) -> "UsesOfRows":
+        """From an original, without the columns that no release has."""
+        people = people_as_read(table, schema).table
+        names = [name for name in people.frame.columns if not schema.columns[name].is_removed]
+        shown = people.with_frame(people.frame.select(names))
+        return cls(shown, DeclaredUses.of(shown, schema))
+
+    def measured(self, encoded: EncodedTable, groups: Groups) -> tuple[UseFigures, ...]:
+        """The figures of the uses in the release of these groups."""
+        return self.declared.measured(generalise(self.table, encoded, groups, PLAIN))
 
 
 def requested(
@@ -294,7 +330,8 @@ def prepare(
         each = [cells.drop_nulls().value_counts(name="rows")["rows"] for cells in owners.values()]
         most = min([most, *(encoded.rows // int(rows.max() or 1) for rows in each)])
     sizes = [k for k in KS if k <= max(most, KS[0])] if ks is None else sorted(set(ks))
-    task = CurveTask(tuple(sizes), request, people, owners)
+    uses = UsesOfRows.of(table, schema) if schema.uses else None
+    task = CurveTask(tuple(sizes), request, people, owners, uses)
     task.refuse_infeasible()
     return task
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from covey.errors import UsageError
+from covey.html import Part
 from covey.studio import looking
 from covey.studio.asking import Answer
 from covey.studio.attacking import Attacked
@@ -23,6 +24,7 @@ _JOBS: Mapping[str, tuple[Any, ...]] = {
     "rows": (looking.rows_shown, looking.ORDERS[0], 0),
     "sizes": (looking.class_chart,),
     "payers": (looking.payers, None),
+    "utility": (looking.good_for,),
 }
 
 
@@ -36,6 +38,7 @@ class LookState:
     group: GroupShown | None = None
     sizes: str = ""  # a picture
     payers: Payers | None = None
+    utility: Part = None
     answer: Answer | None = None
     known: dict[str, str] = field(default_factory=dict)  # what the attacker knows
     attacked: Attacked | None = None

@@ -15,8 +15,11 @@ from covey.encoding import Category, Nodes, Style
 from covey.encoding.attributes import Attribute, Shown
 from covey.encoding.groups import SUPPRESSED, Groups
 from covey.errors import UsageError
+from covey.html import Html, together
+from covey.reading import read_release, utility
 from covey.report import About, charts
 from covey.report.charts import LINE, Bar
+from covey.report.page import utility_parts
 from covey.schema import ColumnType
 from covey.studio.handing import Package, PackedRelease, packed, written
 from covey.studio.pairs import Pair, Texts, binned, numbers_in, released_texts, texts
@@ -329,6 +332,12 @@ def class_chart(pair: Pair) -> str:
     bars = [Bar(i, 0, one.rows, LINE, text=f"{one.rows:,}") for i, one in enumerate(sizes)]
     names = [f"{spelled_range(one.least, one.most)} rows" for one in sizes]
     return charts.svg(charts.bars(names, bars, thick=18))
+
+
+def good_for(pair: Pair) -> Html:
+    """What the release is good for, with figures of the original."""
+    reader = read_release(pair.kept.released, schema=pair.schema)
+    return together(utility_parts(utility(pair.original, reader)))
 
 
 def random_person(pair: Pair) -> dict[str, str]:

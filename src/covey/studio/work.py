@@ -309,6 +309,8 @@ def _schema_differences(before: Schema, now: Schema) -> Iterator[str]:
         yield "k"
     if before.require != now.require:
         yield "requirements"
+    if before.uses != now.uses:
+        yield "uses"
 
 
 DECISIONS = {

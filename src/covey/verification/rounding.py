@@ -16,7 +16,13 @@ _SHOWN_AS = {
     "Losses.non_uniform_entropy": ".3f",
     "WorstRows.loss": ".2f",
     "WorstRows.without": ".2f",
+    "Marginals.score": ".1f",
+    "Marginals.triples": ".1f",
+    "Utility.pmse_ratio": ".2f",
+    "Figure.released": ".6g",
+    "Figure.overlap": ".1f",
     "Point.total_il": ".2f",
+    "Point.uses_overlap": ".2f",
     "Point.highest_risk": ".4g",
     "Point.average_risk": ".4g",
     "Risks.prosecutor": ".4g",
@@ -62,6 +68,8 @@ def _rounded(name: str, value: Any) -> Any:
         return value
     if isinstance(value, float):
         return _as_shown(value, _SHOWN_AS.get(name, _SHARE))
+    if isinstance(value, dict):
+        return {key: _rounded(name, part) for key, part in value.items()}
     return rounded(value)
 
 

@@ -30,6 +30,7 @@ class Beside(AboutRelease):
 
     report: list[Path] | None = None
     curve: bool = False
+    utility: bool = False
     costs: Path | None = None
     certificate: bool = False
     no_description: bool = False
@@ -52,7 +53,7 @@ class Beside(AboutRelease):
         left_out = {"budget", "max_suppressed"}
         if request["method"] != "covey":  # then the objective is that of a refinement
             left_out.add("objective")
-        left_out |= {"refine", "style", "keep_order", "register", "price"}
+        left_out |= {"refine", "style", "keep_order", "register", "price", "utility"}
         needed = {n: v for n, v in request.items() if n not in left_out}
         return curves.curve(shown, schema, progress=progress, **needed)
 
@@ -288,6 +289,7 @@ def anonymize(  # noqa: PLR0913 - groups of options
         report, gap = _in_parts(paths, schema, {**parts, **request, **writing}), None
     else:
         drafts = output, companions
+        request["utility"] = beside.utility
         report, gap = _in_memory(paths, table, schema, request, writing, beside, drafts)
     if beside.as_json:
         give(report.to_json())
@@ -325,8 +327,8 @@ def _refuse_in_parts(paths: Paths, roles: GivenRoles, beside: Beside, cells: Cel
             "a table in parts needs a schema file: draft one with covey inspect … -o covey.toml"
         )
     for name, given in (
-        ("--costs", beside.costs), ("--curve", beside.curve), ("--keep-order", cells.keep_order),
-        ("--dry-run", paths.dry_run),
+        ("--costs", beside.costs), ("--curve", beside.curve), ("--utility", beside.utility),
+        ("--keep-order", cells.keep_order), ("--dry-run", paths.dry_run),
     ):  # fmt: skip
         if given:
             raise UsageError(

@@ -293,6 +293,7 @@ _SECTIONS: dict[str, tuple[str | None, _Draw]] = {
     "groups": ("sizes", _groups),
     "payers": ("payers", _payers),
     "question": ("columns", question.question),
+    "utility": ("utility", lambda _, state: state.utility),
 }
 
 

@@ -21,6 +21,7 @@ from covey.studio.workers import StudioJob
 
 _DRAWN = (3, 8, 15, 22, 29, 41)  # pieces of prices after which the curve is drawn again
 _MOST_DATES = 3  # of earlier releases, in words
+_LONGEST_USES = "5000"  # signs
 _WORDS = ui.WORDS["price"]
 _SWAPS = "answer earlier line rail same"  # what a move of k changes; the slider itself stays
 
@@ -37,6 +38,7 @@ async def _page(studio: Studio) -> Part:
         _answer(studio),
         await _earlier(studio),
         await _requirements(studio),
+        _uses(studio),
         _rules(),
         ui.onwards("make", "Make it"),
     )
@@ -133,6 +135,9 @@ def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, 
     yield "on average", percent(point.average_risk), "the same chance, over all people"
     about = "per cell, on average" + ("" if point.k == k else f"; that of k = {point.k:,}")
     yield "information lost", f"≈\u2009{percent(point.loss)}", about
+    if point.uses_kept is not None and point.uses_overlap is not None:
+        overlap = f"the intervals overlap by {percent(point.uses_overlap)} on average"
+        yield "uses kept", percent(point.uses_kept), f"of the declared ones; {overlap}"
     yield "groups", f"{point.groups:,}", f"the largest has {count(point.largest, 'row')}"
 
 
@@ -142,13 +147,14 @@ async def _curve_piece(studio: Studio, _: Mapping[str, str]) -> Part:
         raise UsageError("the first points are being computed")
     curve = curve_of(known.values(), studio.table.rows, studio.schema)
     svg = await studio.reader.ask("curve_picture", curve, _k(studio))
-    head = ("k", "highest risk", "average risk", "information lost", "groups")
+    head = ["k", "highest risk", "average risk", "information lost", "groups"]
+    head += ["uses kept"] if curve.has_uses else []
     lines = [
         (f"{p.k:,}", percent(p.highest_risk), percent(p.average_risk), percent(p.loss),
-         f"{p.groups:,}")
+         f"{p.groups:,}", *([percent(p.uses_kept or 0.0)] if curve.has_uses else []))
         for p in curve.points
     ]  # fmt: skip
-    numbers = html.table(head, lines, numbers=range(1, 5))
+    numbers = html.table(head, lines, numbers=range(1, len(head)))
     return html.figure(svg, "Risk and loss for each k", numbers=numbers, wide=True)
 
 
@@ -391,6 +397,29 @@ def _why_not(model: str, level: str, known: tuple[int, float]) -> str:
     return ""
 
 
+# ── uses ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _uses(studio: Studio) -> Html:
+    """What the table is released for, typed in words."""
+    lines = "\n".join(studio.schema.uses)
+    typed = element("textarea", lines, name="uses", rows="4", id="uses", maxlength=_LONGEST_USES)
+    return ui.card(
+        "What is the release for?",
+        ui.quiet(_WORDS["uses"]),
+        ui.form("price/uses", ui.labelled("Uses", typed), html.p(ui.button("Set")), class_="stack"),
+        id="uses-card",
+    )
+
+
+async def _set_uses(studio: Studio, sent: FormData) -> None:
+    uses = [line.strip() for line in text_of(sent, "uses").splitlines() if line.strip()]
+    studio.history.change(schema=studio.schema.using(uses))
+
+
+# ── published rules ─────────────────────────────────────────────────────────────────────────────
+
+
 def _rules() -> Html:
     """Rules to compare a k with, and where they are from."""
     rows = [(f"{mark.k}", mark.says, f"{mark.title}. {mark.cited}") for mark in MARKS]
@@ -473,6 +502,7 @@ STEP = Step(
         "follow": _follow,
         "share": _limit,
         "require": _require,
+        "uses": _set_uses,
     },
     {"answer": _answer_piece, "curve": _curve_piece, "earlier": _earlier_piece},
 )
