@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from covey.declared import declared
+
 Effort = Literal["fast", "quick", "balanced", "best"]
 
 
@@ -75,23 +77,9 @@ class Plan:
         return self.heat * max(0.0, 1.0 - share / _COOLED)
 
 
-PLANS: dict[Effort, Plan] = {
-    "fast": Plan(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
-    "quick": Plan(rounds=2, gain=0.01, tries=2),
-    "balanced": Plan(rounds=14, gain=0.002, tries=2, gathers=50, heat=0.2, longer=3.0),
-    "best": Plan(
-        rounds=50,
-        gain=0.001,
-        tries=2,
-        growth=0.2,
-        least=0.002,
-        gathers=10,
-        heat=0.3,
-        block=8_192,
-        pool=30,
-        longer=20.0,
-    ),
-}
+_DECLARED = declared(__package__, "efforts.toml")
+PLANS: dict[Effort, Plan] = {name: Plan(**plan) for name, plan in _DECLARED["plans"].items()}
+ANNEALING: dict[Effort, dict[str, int]] = _DECLARED["annealing"]
 _FEW = 10_000  # rows below which there may be more rounds, because each takes less time
 _MANY = 50_000  # rows from which there are fewer rounds, because each takes longer
 _LEAST_ROUNDS = 3  # that are left then

@@ -21,7 +21,7 @@ import numpy as np
 from covey._core import kernels
 from covey._core.arrays import Floats, Longs
 from covey.clustering.blocks import large_enough, tiles, workers
-from covey.clustering.efforts import Effort
+from covey.clustering.efforts import ANNEALING
 from covey.clustering.points import numbers_alone, points_of
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.encoding import EncodedTable
@@ -47,12 +47,7 @@ class AnnealingPlan:
         return max(max(self.sweeps, self.steps // rows) // runs, 1)
 
 
-PLANS: dict[Effort, AnnealingPlan] = {
-    "fast": AnnealingPlan(sweeps=30, steps=100_000),
-    "quick": AnnealingPlan(sweeps=250, steps=1_000_000),
-    "balanced": AnnealingPlan(sweeps=1_500, steps=6_500_000, runs=2),
-    "best": AnnealingPlan(sweeps=20_000, steps=420_000_000, runs=4),
-}
+PLANS = {effort: AnnealingPlan(**plan) for effort, plan in ANNEALING.items()}
 _PARTS = 64  # of the work, between which progress is reported and the clock is looked at
 
 

@@ -7,20 +7,9 @@ import tomlkit
 
 from covey import tables
 from covey.demo.people import people
-from covey.demo.population import TAXONOMIES
+from covey.demo.population import POPULATION, TAXONOMIES
 from covey.schema import Schema, taxonomy
 from covey.tables import Table, files
-
-_QUASI: dict[str, dict[str, Any]] = {
-    "age": {"type": "numeric", "grid": 5},
-    "sex": {"type": "categorical"},
-    "zip": {"type": "categorical", "taxonomy": {"build": "prefixes"}},
-    "education": {"type": "categorical"},
-    "marital_status": {"type": "categorical"},
-    "occupation": {"type": "categorical"},
-    "country_of_birth": {"type": "categorical"},
-    "admission_date": {"type": "date", "grid": "month"},
-}
 
 
 def schema() -> Schema:
@@ -44,7 +33,7 @@ def write(folder: Path, rows: int = 10_000) -> tuple[Path, Path]:
 
 def _columns(trees: dict[str, Any]) -> dict[str, Any]:
     columns: dict[str, Any] = {"name": {"role": "identifier"}, "birth_date": {"role": "identifier"}}
-    for name, settings in _QUASI.items():
+    for name, settings in POPULATION["quasi"].items():
         tree = {"taxonomy": trees[name]} if name in trees else {}
         columns[name] = {"role": "quasi", **settings, **tree}
     return columns | {

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from covey.declared import declared
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,19 +19,7 @@ if TYPE_CHECKING:
 _RETRIES = 4  # of a task; the masters local and local[2] never retry
 # Spark keeps rows on the disk between two passes. What it keeps there must be encrypted.
 _ENCRYPTED = "spark.io.encryption.enabled"
-_OWN = {
-    _ENCRYPTED: "true",
-    "spark.io.encryption.keySizeBits": "256",
-    "spark.authenticate": "true",
-    "spark.network.crypto.enabled": "true",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
-    "spark.driver.memory": "2g",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.executorEnv.POLARS_MAX_THREADS": "1",
-}
+_OWN = dict(declared(__package__, "sessions.toml")["own"])
 UNENCRYPTED = (
     "Spark's files between two passes are not encrypted, and may hold original cells: set "
     f"{_ENCRYPTED} to true, or make sure that no one can read these files"

@@ -130,7 +130,7 @@ def is_of_people(name: str, concepts: frozenset[str] | None = None) -> bool:
     found = words.concepts(name) if concepts is None else concepts
     if found & _OF_OTHERS:
         return False
-    called = "generic_id" in found or words.is_person(name)
+    called = "generic_id" in found or words.is_called(name, "person")
     return "person_number" in found or ("person" in found and called)
 
 
@@ -160,7 +160,7 @@ def is_number(facts: Facts) -> bool:
     if "staff" in found or is_name(facts):
         return False
     of_people = kind is not None and kind.role is Role.IDENTIFIER
-    numbered = bool(found & {"person_number", "contact"}) or words.is_person(facts.name)
+    numbered = bool(found & {"person_number", "contact"}) or words.is_called(facts.name, "person")
     return of_people or numbered or "generic_id" in found or facts.is_coded
 
 

@@ -5,16 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from covey.declared import declared
+
 ISO = "%Y-%m-%d"
-_DAYS = (
-    ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d",
-    "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%Y", "%d %b %Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y",
-    "%B %d, %Y", "%d%b%Y",
-)  # fmt: skip
-_CLOCKS = (
-    "%H:%M", "%H:%M:%S", "%H:%M:%S%.f", "%I:%M %p", "%I:%M:%S %p", "%H:%M:%S%z", "%H:%M:%S%.f%z",
-    "%H:%M:%SZ", "%H:%M:%S%.fZ",
-)  # fmt: skip
+_WRITTEN = declared("covey.inspection", "values.toml")["written"]
 COMPACT = "%Y%m%d"  # a number, unless the name of the column speaks of dates
 
 _SHAPE = (
@@ -49,11 +43,13 @@ def written(values: pl.Series, rows: pl.Series, *, compact: bool = False) -> Wri
         return None
     timed = texts.str.contains(_CLOCK)
     has_time = _share(timed, rows) > _MOST
-    days = (*_DAYS, COMPACT) if compact else _DAYS
+    days = [*_WRITTEN["days"], *([COMPACT] if compact else [])]
     year = "%Y" if _share(texts.str.contains("[0-9]{4}"), rows) > _MOST else "%y"
     tried = [day for day in days if year in day]
     if has_time:
-        tried = [f"{day}{gap}{clock}" for day in tried for gap in "T " for clock in _CLOCKS]
+        tried = [
+            f"{day}{gap}{clock}" for day in tried for gap in "T " for clock in _WRITTEN["clocks"]
+        ]
     tried = _plausible(texts.filter(shaped), tried)
     reads = {form: _read(texts, form) for form in tried}
     shares = {form: _share(read.is_not_null(), rows) for form, read in reads.items()}

@@ -47,7 +47,11 @@ def _named_after_people(facts: Facts) -> str | None:
         return None
     repeats_often = facts.distinct <= FEW and facts.share < NEARLY_UNIQUE
     letters = facts.is_text and facts.kind is None
-    numbered = words.is_person(facts.name) and facts.distinct > 2 * FEW and not facts.has_fractions
+    numbered = (
+        words.is_called(facts.name, "person")
+        and facts.distinct > 2 * FEW
+        and not facts.has_fractions
+    )
     if (
         numbered
         or ("person_number" in concepts and (not facts.is_few or "person" in concepts))
@@ -114,7 +118,7 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     if (facts.kind is not None and not numbering) or (known - {"count"}):
         return None
     of = f"{facts.distinct:,} values in {facts.present:,} rows"
-    often = facts.share >= 0.1 or words.is_bare_number(facts.name)
+    often = facts.share >= 0.1 or words.is_called(facts.name, "bare_number")
     reasons = {
         "the column name suggests free text, which may name people": (
             "free_text" in concepts and facts.is_text and (many or facts.has_phrases)
@@ -131,7 +135,10 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
         f"the column name suggests names; {of}": (
             "generic_name" in concepts
             and facts.is_text
-            and (facts.share >= 0.1 or (words.has_name(facts.name) and facts.distinct > FEW))
+            and (
+                facts.share >= 0.1
+                or (words.is_called(facts.name, "with_name") and facts.distinct > FEW)
+            )
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

@@ -10,6 +10,7 @@ from datetime import date
 
 import polars as pl
 
+from covey.declared import declared
 from covey.inspection.facts import FEW, Facts
 from covey.tables.cells import as_days
 
@@ -20,13 +21,7 @@ _LAST = {int("9" * length) - less for length in range(2, 6) for less in (1, 2)} 
 POSITIVE = frozenset({*_REPEATED, *_LAST, 99.9, 99.99, 999.9, 999.99, 9999.9, 9999.99})
 NEGATIVE = frozenset({-float(n) for n in (*range(1, 10), *POSITIVE)})
 DAYS = frozenset(
-    (date.fromisoformat(day) - _EPOCH).days
-    for day in (
-        *("0001-01-01", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01"),
-        *("1901-01-01", "1910-01-01", "1911-11-11", "1970-01-01", "2050-12-31", "2099-12-31"),
-        *("2100-01-01", "2100-12-31", "2199-12-31", "2222-02-22", "2999-12-31", "3000-01-01"),
-        *("3000-12-31", "4000-12-31", "5999-12-31", "8888-08-08", "9999-01-01", "9999-12-31"),
-    )
+    (day - _EPOCH).days for day in declared("covey.inspection", "values.toml")["written"]["missing"]
 )
 _BEYOND = 200  # one row in this many lies beyond either end of the usual range
 _NEIGHBOURS = 20

@@ -14,16 +14,11 @@ from covey.schema import Role
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt", "pl")
 
-# Who knows it, if nothing else is known about the column.
-DIRECT = frozenset({"person_name", "person_number", "contact"})
-KNOWN = frozenset(
-    {"birth", "age", "sex", "postcode", "place", "country", "marital", "education", "occupation"}
-) | {"ethnicity", "household", "date", "title", "count"}
-PLAINLY_KNOWN = frozenset({"birth", "age", "sex", "postcode", "country", "date", "ethnicity"})
-PRIVATE = frozenset(
-    {"diagnosis", "treatment", "measurement", "score", "money", "outcome", "substance", "private"}
-) | {"weighting"}
-
+_VALUES = declared("covey.inspection", "values.toml")
+DIRECT, KNOWN, PLAINLY_KNOWN, PRIVATE = (
+    frozenset(_VALUES["concepts"][who].split())
+    for who in ("direct", "known", "plainly_known", "private")
+)
 _SIGNS = str.maketrans({"ł": "l", "Ł": "L", "ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "æ": "a"})
 _PARTS = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
@@ -94,29 +89,9 @@ def role_of(mentioned: Iterable[str]) -> Role | None:
     return Role.QUASI if found & KNOWN else None
 
 
-_PERSON = re.compile(
-    r"^_(patient|person|subj|subject|participant|respondent|individual|indiv|client|customer|member|"
-    r"proband|versicherter|kunde|personne|sujet|paciente|persona|paziente|persoon|pessoa|utente|"
-    r"pacjent|osoba)(_[0-9]+)?_$"
-)
+_NAMES = {kind: re.compile(pattern) for kind, pattern in _VALUES["column_names"].items()}
 
 
-def is_person(name: str) -> bool:
-    """Whether the name only says that this is a person: `subject`."""
-    return _PERSON.search(words(name)) is not None
-
-
-_NAME = re.compile(r"_(name|names|namen|naam|nom|noms|nombre|nome|nomi|nazwa)_")
-
-
-def has_name(name: str) -> bool:
-    """Whether `name` is a word of the name, and not the end of a longer one."""
-    return _NAME.search(words(name)) is not None
-
-
-_BARE = re.compile(r"^_(id|ident|identifier|key|nr|no|num|number|nummer|numero|numer|index)_$")
-
-
-def is_bare_number(name: str) -> bool:
-    """Whether the name says only that this is a number of something: `id`, `No.`"""
-    return _BARE.search(words(name)) is not None
+def is_called(name: str, kind: str) -> bool:
+    """Whether the name of a column is of this kind, as `[column_names]` has them."""
+    return _NAMES[kind].search(words(name)) is not None

@@ -1,19 +1,16 @@
 """The parts that the studio's pages are built of."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
-from typing import Any
 
 from covey import html
+from covey.declared import declared
 from covey.html import Html, Part, element
 from covey.report.headline import SIGNS, Headline
 
 LONGEST_TEXT = 500  # signs that can be typed as a reason or a title
-_FILE = files("covey.studio").joinpath("words.toml")
 # What pages say and what they call settings, by the step.
-WORDS: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+WORDS = declared("covey.studio", "words.toml")
 
 # ── texts ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -17,6 +17,7 @@ import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from covey.clustering.efforts import PLANS
+from covey.declared import declared
 from covey.errors import SchemaError, UsageError, count
 from covey.generalisation import Style
 from covey.report import About
@@ -313,14 +314,5 @@ def _schema_differences(before: Schema, now: Schema) -> Iterator[str]:
         yield "uses"
 
 
-DECISIONS = {
-    "effort": "effort",
-    "objective": "objective",
-    "max_suppressed": "suppressed rows",
-    "value_sets": "sets of values",
-    "low_high": "low and high",
-    "about": "about the release",
-    "certificate": "certificate",
-    "checked": "confirmation",
-}
+DECISIONS: dict[str, str] = declared("covey.studio", "words.toml")["decisions"]
 _MOST = 200  # works that undo can go back to

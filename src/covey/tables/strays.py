@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from covey.declared import declared
 from covey.errors import TableError, count
 from covey.schema import RowKind, TableFormat
 from covey.tables.csv_files import Dialect
@@ -26,21 +27,12 @@ from covey.tables.merging import FieldSums, merged
 if TYPE_CHECKING:
     from covey.tables.table import Table
 
-# In English, German, French, Spanish, Italian, Dutch, Portuguese and Polish.
-_TOTALS = (
-    r"(grand |sub-?|overall )?totals?|sum|overall|average|"
-    r"(end|gesamt|zwischen)?summe|(ins)?gesamt|mittelwert|durchschnitt|anzahl|"
-    r"total g[eé]n[eé]ral|sous-total|somme|(sub)?total(es)?( general| geral)?|suma|promedio|"
-    r"(sub)?total[ei]( generale)?|somma|(sub|eind)?totaal|som|gemiddelde|soma|"
-    r"razem|og[oó][lł]em|[lł][aą]cznie|suma cz[eę][sś]ciowa"
+_WORDS = {name: "|".join(known) for name, known in declared(__package__, "strays.toml").items()}
+_TOTAL = (
+    rf"(?i)^\W*(({_WORDS['totals']})\W*([0-9]{{4}}|\(?n\s*=.*)?\W*|"
+    rf"({_WORDS['of_some']})\s.{{1,40}})$"
 )
-_OF_SOME = "subtotal|sub-total|zwischensumme|summe|sous-total|subtotale|subtotaal|suma|razem"
-_TOTAL = rf"(?i)^\W*(({_TOTALS})\W*([0-9]{{4}}|\(?n\s*=.*)?\W*|({_OF_SOME})\s.{{1,40}})$"
-_NOTE = (
-    r"(?i)^\W*(sources?|notes?|quellen?|stand|hinweise?|anmerkung(en)?|remarques?|fuentes?|notas?|"
-    r"fonte|fonti|bron|bronnen|opmerking(en)?|[zź]r[oó]d[lł]o|uwag[ai]|exported|generated|"
-    r"end of)\b\W"
-)
+_NOTE = rf"(?i)^\W*({_WORDS['notes']})\b\W"
 _WORD = r"\p{L}\p{L}"
 _ENOUGH = 5  # other rows that show what a column usually holds
 _USUALLY, _PLAIN = 0.9, 0.05  # share of rows with a cell; of cells with a word

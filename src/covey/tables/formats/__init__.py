@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from covey.declared import declared
 from covey.errors import OutputError, TableError
 from covey.schema import TableFormat
 from covey.tables.formats import archives, arrow, databases, json_lines, spreadsheets, statistical
@@ -176,30 +177,7 @@ def format_of(data: bytes) -> str:
     return f"zipped {name}" if data.startswith(_ZIP) and inside is not data else name
 
 
-_WRITTEN = {
-    (".parquet", ".pq"): "parquet",
-    (".arrow", ".feather", ".ipc"): "arrow",
-    (".xlsx",): "xlsx",
-    (".sav",): "sav",
-    (".zsav",): "zsav",
-    (".dta",): "dta",
-    (".xpt",): "xpt",
-    (".jsonl", ".ndjson"): "jsonl",
-    (".sqlite", ".sqlite3", ".db"): "sqlite",
-    (".zip",): "zip",
-}
-_NEEDED = {
-    **dict.fromkeys(["sav", "zsav", "dta", "xpt"], ("pyreadstat", "stat")),
-    "xlsx": ("xlsxwriter", "excel"),
-}
-_NOT_WRITTEN = {
-    (".xls", ".xlsm", ".xlsb", ".ods"): "end the name in .xlsx, which opens in all spreadsheets",
-    (".json",): "end the name in .jsonl",
-    (".por",): "end the name in .sav",
-    (".sas7bdat",): "end the name in .xpt",
-    (".duckdb", ".ddb"): "end the name in .parquet or .sqlite, which DuckDB opens",
-    (".orc", ".avro", ".rds", ".rdata", ".mdb", ".accdb"): "end the name in .csv or .parquet",
-}
+_ENDINGS = declared(__package__, "formats.toml")
 
 
 def writer_of(name: str) -> str | None:
@@ -208,13 +186,15 @@ def writer_of(name: str) -> str | None:
     Refuse a format that covey does not write, or cannot write without an extra.
     """
     name = name.lower()
-    for endings, remedy in _NOT_WRITTEN.items():
-        if name.endswith(endings):
-            raise OutputError(f"covey does not write this format: {remedy}")
+    for other in _ENDINGS["not_written"]:
+        if name.endswith(tuple(other["endings"])):
+            raise OutputError(f"covey does not write this format: {other['remedy']}")
     plain = name.removesuffix(".gz")
-    found = next((kind for ends, kind in _WRITTEN.items() if plain.endswith(ends)), None)
+    kinds = _ENDINGS["written"].items()
+    found = next((kind for kind, ends in kinds if plain.endswith(tuple(ends))), None)
     if found is not None and plain != name:
         raise OutputError("only a CSV file is packed: remove .gz from the name")
-    if found in _NEEDED:
-        needed(*_NEEDED[found], f"writing .{found}", OutputError)
+    if found in _ENDINGS["needed"]:
+        module, extra = _ENDINGS["needed"][found]
+        needed(module, extra, f"writing .{found}", OutputError)
     return found

@@ -7,7 +7,7 @@ as missing are missing.
 import codecs
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from covey.declared import declared
 from covey.errors import OutputError, TableError, count
 from covey.schema import TableFormat
 from covey.tables.codebook import Codebook, as_codes
@@ -116,38 +117,14 @@ class _Program:
     longest_value: int  # the longest label of a value; 0 if there are none
     labels_texts: bool = False
     has_times: bool = True
-    reserved: frozenset[str] = frozenset()
+    reserved: Sequence[str] = ()
 
 
-_SPSS = _Program(
-    "SPSS",
-    "write_sav",
-    names=r"[^\W\d_][\w.$#@]*(?<![.])|@[\w.$#@]*",  # letters of any alphabet
-    longest_name=64,
-    longest_label=256,
-    longest_value=120,
-    labels_texts=True,
-    reserved=frozenset(
-        ["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"]
-    ),
-)
-_STATA = _Program(
-    "Stata",
-    "write_dta",
-    names=r"[^\W\d]\w*",
-    longest_name=32,
-    longest_label=80,
-    longest_value=32_000,
-    has_times=False,
-)
-_SAS = _Program(
-    "SAS",
-    "write_xport",
-    names=r"[A-Za-z_][A-Za-z0-9_]*",
-    longest_name=32,
-    longest_label=256,
-    longest_value=0,
-)
+_PROGRAMS = {
+    name: _Program(name, **limits)
+    for name, limits in declared(__package__, "formats.toml")["programs"].items()
+}
+_SPSS, _STATA, _SAS = (_PROGRAMS[name] for name in ("SPSS", "Stata", "SAS"))
 
 
 def write(frame: pl.DataFrame, dialect: Dialect, codebook: Codebook, kind: str) -> bytes:
