@@ -641,7 +641,7 @@ def test_rows_left_out_do_not_make_the_others_cost_more() -> None:
         calls.append(max_suppressed)
         labels = (table.cells.numbers[:, 0] > 0.5).astype(np.int64)
         if max_suppressed:
-            first = np.flatnonzero((labels == 1) & (table.sensitive_values("word") == 0))
+            first = np.flatnonzero((labels == 1) & (table.sensitive["word"].values == 0))
             labels[first[: int(max_suppressed * table.rows)]] = -1
         return Groups(labels)
 

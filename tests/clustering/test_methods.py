@@ -177,7 +177,7 @@ def test_large_undivided_groups_are_dealt_out_as_by_the_twin(
         rng=np.random.default_rng(1),
         tries=1,
         l=2,
-        sensitive=table.sensitive_values("diagnosis").tolist(),
+        sensitive=table.sensitive["diagnosis"].values.tolist(),
     )
     assert groups.labels.tolist() == twin
     assert groups.count > 100

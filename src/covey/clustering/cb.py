@@ -79,7 +79,7 @@ def _sensitive(table: EncodedTable, l: int | None, sensitive: str | None) -> tup
             "l needs a sensitive column: "
             + (f"name one of {', '.join(table.sensitive)}" if table.sensitive else "there is none")
         )
-    values = table.sensitive_values(sensitive)
+    values = table.sensitive[sensitive].values
     counts = np.bincount(values)
     if l * int(counts.max()) > table.rows:
         raise InfeasibleError(

@@ -135,10 +135,6 @@ class EncodedTable:
         attributes = tuple(domain.moved(attribute) for attribute in self.attributes)
         return EncodedTable(attributes, self.rows, self.measure)
 
-    def sensitive_values(self, name: str) -> Ints:
-        """The codes of a sensitive column, equal for equal values; missing is a value too."""
-        return self.sensitive[name].values
-
     @cached_property
     def places(self) -> Ints:
         """The place of each cell among the values of its column, missing last.

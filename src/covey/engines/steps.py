@@ -28,7 +28,7 @@ from covey.custody.following import Newcomers
 from covey.custody.hashes import Hashes
 from covey.custody.ordering import Content, PersonHasher, RowHasher, part_seed
 from covey.encoding import Attribute, Category, Domain, EncodedTable, Interval, Scan, Values
-from covey.encoding.constraints import Coded, constraints_of
+from covey.encoding.constraints import constraints_of
 from covey.encoding.encode import coded, encode_values, numbered, numbered_persons
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.intervals import HIGH, LOW
@@ -254,11 +254,6 @@ class Job:
         persons = [f"p{place}" for place in range(len(self.task.request.persons))]
         return [*persons, *(f"h{place}" for place in range(self.traces))]
 
-    @property
-    def schema(self) -> Schema:
-        """The schema of the table."""
-        return self.task.schema
-
     def within(self, domain: Domain) -> "Job":
         """The same with another domain."""
         return replace(self, domain=domain)
@@ -395,12 +390,8 @@ def final_parts(job: Job, sizes: Sizes) -> tuple[Cuts, list[list[int]]]:
     least = FEWEST_GROUPS * request.k
     constraints = constraints_of(
         [one for one in request.requirements if one.column in job.domain.sensitive],
-        {
-            name: Coded(np.empty(0, np.int32), known.known, known.read, known.tree, known.leaves,
-                        known.rows)
-            for name, known in job.domain.sensitive.items()
-        },
-    )  # fmt: skip
+        {name: coded(np.empty(0, np.int32), known) for name, known in job.domain.sensitive.items()},
+    )
     codes = {name: sizes.values[place] for place, name in enumerate(job.task.sensitive)}
 
     def counts(name: str, parts: list[int]) -> Longs:
@@ -477,7 +468,7 @@ class PartRows:
 
 
 def _attribute(name: str, values: pl.Series, job: Job) -> Attribute:
-    column, known = job.schema.columns[name], job.domain.quasi[name]
+    column, known = job.task.schema.columns[name], job.domain.quasi[name]
     if isinstance(known, tuple):
         return Interval(name, column, values.to_numpy(), *known)
     return Category(name, column, values.to_numpy(), known)

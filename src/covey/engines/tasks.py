@@ -341,7 +341,7 @@ def carried(batches: Arrow, job: Job) -> Iterator[Piece]:
     if shown:
         found = steps.gather(shown, job)
         owners = dict(zip(job.task.request.persons, found.persons, strict=True))
-        yield 0, SUM, Carried.of(found.table, job.schema, owners)
+        yield 0, SUM, Carried.of(found.table, job.task.schema, owners)
 
 
 def persons(batches: Arrow, number: int) -> Iterator[Piece]:

@@ -80,7 +80,7 @@ class Candidate:
     @property
     def figures(self) -> str:
         """The counts, as people if it were one."""
-        people = "1 person" if self.values == 1 else f"{self.values:,} people"
+        people = count(self.values, "person", "people")
         return f"{count(self.rows, 'row')} of {people}, up to {count(self.most, 'row')} for one"
 
     def __str__(self) -> str:

@@ -51,17 +51,10 @@ class Counted:
     people: int  # distinct values of the column, as covey tells people apart; or rows
     rows: int
 
-    @classmethod
-    def of(cls, persons: Mapping[str, pl.Series], rows: int) -> "Counted":
-        """From the person of each row by the person column, as `whose_rows` returns it."""
-        for name, cells in persons.items():
-            return cls(name, cells.drop_nulls().n_unique(), rows)
-        return cls(None, rows, rows)
-
     def __str__(self) -> str:
         if self.column is None:
             return count(self.rows, "row")
-        people = "1 person" if self.people == 1 else f"{self.people:,} people"
+        people = count(self.people, "person", "people")
         return f"{self.column}: {people}, {count(self.rows, 'row')}"
 
 

@@ -26,7 +26,6 @@ from covey.studio.work import written_out
 from covey.tables import Table, csv_files, formats, sources
 from covey.tables.csv_files import Dialect
 from covey.tables.layouts import DELIMITERS
-from covey.verification import Verdict
 
 _HEAD = 8  # rows of a preview
 MOST_COLUMNS = 1_000
@@ -47,11 +46,6 @@ class Opened:
     draft: Draft
     schema: Schema  # of the draft
 
-    @property
-    def number(self) -> int:
-        """Another one each time a table is opened."""
-        return self.reading.number
-
 
 @dataclass(frozen=True)
 class Made:
@@ -59,11 +53,6 @@ class Made:
 
     report: Report
     number: int = field(default_factory=time.time_ns)  # another one each time a release is made
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verifier's findings."""
-        return self.report.verdict
 
 
 class Desk(Columns, Prices, EarlierReleases, Looks):

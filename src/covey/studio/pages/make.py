@@ -133,7 +133,7 @@ async def _progress(studio: Studio, _: Mapping[str, str]) -> Part:
 
 
 def _made(studio: Studio, made: Made) -> Iterator[Part]:
-    report, verdict = made.report, made.verdict
+    report, verdict = made.report, made.report.verdict
     yield ui.promised(report.headline)
     yield html.facts(_figures(made))
     yield ui.onwards("look", "Look at it")
@@ -147,7 +147,7 @@ def _made(studio: Studio, made: Made) -> Iterator[Part]:
 
 
 def _figures(made: Made) -> Iterator[tuple[str, str, str]]:
-    report, verdict = made.report, made.verdict
+    report, verdict = made.report, made.report.verdict
     risk, why = verdict.risks.prosecutor, verdict.why_higher
     yield "information lost", percent(report.mean_loss), "per cell, on average"
     if risk:

@@ -210,7 +210,7 @@ def _column(
     links: tuple[Finding, ...],
 ) -> Html:  # fmt: skip
     role = studio.schema.columns[draft.name].role
-    address = f"roles/piece/histogram?column={place}&read={studio.table.number}"
+    address = f"roles/piece/histogram?column={place}&read={studio.table.reading.number}"
     return element(
         "section",
         html.h2(html.bdi(draft.name)),

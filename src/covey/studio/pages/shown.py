@@ -49,7 +49,7 @@ def _jumps(studio: Studio, names: list[str]) -> Html:
 async def _look(studio: Studio, name: str) -> Appearance:
     """How a column would look under its settings, worked out once for each of them."""
     column = studio.schema.columns[name]
-    key, made_of = f"shown {studio.place(name)}", (studio.table.number, column, studio.k)
+    key, made_of = f"shown {studio.place(name)}", (studio.table.reading.number, column, studio.k)
     look = studio.result(key, made_of, Appearance)
     if look is None:
         look = await studio.ask("appearance", name, column, studio.k)
@@ -110,7 +110,7 @@ def _findings(studio: Studio, name: str) -> Iterator[Finding]:
 def _picture(studio: Studio, place: int, column: Column) -> Html:
     """The distribution with its cuts; its address changes whenever the picture does."""
     state = zlib.crc32(repr(column).encode())
-    address = f"shown/piece/cuts?column={place}&read={studio.table.number}&state={state}"
+    address = f"shown/piece/cuts?column={place}&read={studio.table.reading.number}&state={state}"
     return ui.later(address, "picture", class_="later cuts", id=f"cuts-{place}")
 
 
@@ -304,7 +304,9 @@ async def _tree(studio: Studio, sent: FormData) -> None:
     name = _column(studio, sent)
     change = text_of(sent, "do")
     if change == "find":
-        studio.keep(f"find {studio.place(name)}", studio.table.number, text_of(sent, "find"))
+        studio.keep(
+            f"find {studio.place(name)}", studio.table.reading.number, text_of(sent, "find")
+        )
         return
     branches = await _branches(studio, name)
     tree, label = branches.tree, text_of(sent, "label")
@@ -336,7 +338,7 @@ def _numbers(sent: FormData, name: str) -> list[int]:
 
 
 def _sought(studio: Studio, place: int) -> str:
-    return studio.result(f"find {place}", studio.table.number, str) or ""
+    return studio.result(f"find {place}", studio.table.reading.number, str) or ""
 
 
 async def _build(studio: Studio, sent: FormData) -> None:
