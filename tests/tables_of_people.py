@@ -102,9 +102,6 @@ def days(date: datetime.date) -> int:
     return (date - EPOCH).days
 
 
-# ── trees ───────────────────────────────────────────────────────────────────────────────────────
-
-
 @st.composite
 def parent_links(
     draw: st.DrawFn, most: int = 12, alphabet: Sequence[str] = LABELS
@@ -202,9 +199,6 @@ def categories(draw: st.DrawFn, n: int) -> Drawn:
     values = draw(cells_of(pool, n))
     cells = pl.Series(values, dtype=pl.String)
     return Drawn(cells, settings, Categorical(values, parent, settings["weight"]))
-
-
-# ── tables ──────────────────────────────────────────────────────────────────────────────────────
 
 
 @st.composite

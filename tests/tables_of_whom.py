@@ -177,9 +177,6 @@ def constellations() -> dict[str, Whom]:
     return {name: _declared(**declared) for name, declared in tomllib.loads(text).items()}
 
 
-# ── with fresh random names ─────────────────────────────────────────────────────────────────────
-
-
 def invented(seed: int) -> Whom:
     """A table of which nobody knows what its columns are called, or what people they have."""
     dice = random.Random(seed)

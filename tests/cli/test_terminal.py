@@ -99,9 +99,6 @@ def test_a_name_cannot_begin_a_line_of_its_own(capfd: pytest.CaptureFixture[str]
     assert capfd.readouterr().err.count("\n") == 1
 
 
-# ── for the custodian alone ─────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("share", "written"),
     [

@@ -504,9 +504,6 @@ def test_marks_of_another_table_are_refused(table: EncodedTable) -> None:
         block_of(other, marks_of())
 
 
-# ── stopping ────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_stopped_watch_ends_a_kernel(
     table: EncodedTable, calls: dict[str, dict[str, Any]]
 ) -> None:

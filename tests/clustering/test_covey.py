@@ -298,9 +298,6 @@ def test_groups_that_gather_rows_of_a_whole_block_lower_the_loss(k: int) -> None
     assert costs[3] < costs[2] - 2 * (costs[1] - costs[2])
 
 
-# ── requirements ────────────────────────────────────────────────────────────────────────────────
-
-
 def are_mixed(table: People, labels: Longs) -> bool:
     """Whether no class is in more than half of the rows of a group."""
     return all(

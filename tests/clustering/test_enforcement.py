@@ -674,9 +674,6 @@ def test_who_allows_suppression_does_not_lose_more(table: People, data: st.DataO
     assert lost[1] <= lost[0] + 1e-9
 
 
-# ── persons ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_every_class_holds_k_persons() -> None:
     """Three rows each, alike in all quasi-identifiers: five rows are two persons."""
     frame = pl.concat([demo.people(20)] * 3)
@@ -706,9 +703,6 @@ def test_fewer_persons_than_k_are_refused(nobody: int) -> None:
         covey.anonymize(frame, schema, require=KAnonymity(5, "who"))
     assert 4 in numbers_in(str(caught.value))
     assert "Zq7" not in str(caught.value)
-
-
-# ── missing values ──────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,6 @@ def test_labels_do_not_depend_on_the_boxes(
         check(table, name, data)
 
 
-# ── classes of k-member ─────────────────────────────────────────────────────────────────────────
-
-
 @given(people(least=2, most=30, columns=3), few_bits, st.data())
 @examples(400)
 def test_labels_with_classes_are_those_of_the_twin(

@@ -221,9 +221,6 @@ def test_the_report_says_what_was_optimised() -> None:
     assert "objective" not in plain.report.options
 
 
-# ── refusals ────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("objective", "message"),
     [

@@ -182,9 +182,6 @@ def test_rows_that_are_not_alike_must_be_announced() -> None:
     assert cluster(Method("rings", function, alike=False), seed=1) == cluster("nh", seed=1)
 
 
-# ── seeds ───────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_seeds_fit_scikit_learn_and_covey_s_own_stay_whole() -> None:
     seen: list[int] = []
 

@@ -669,9 +669,6 @@ def test_names_of_files_cannot_write_on_the_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in remembered()[0].name
 
 
-# ── the same bytes ──────────────────────────────────────────────────────────────────────────────
-
-
 def odd(rows: int = 120) -> pl.DataFrame:
     """Cells of many types, missing in many ways, most of them equal or most of them different."""
     numbers = range(rows)
@@ -845,9 +842,6 @@ def test_the_sum_of_too_many_parts_holds_no_rows(monkeypatch: pytest.MonkeyPatch
     trace = large.footprint(Key.of(), covey.KAnonymity(4))
     assert (trace.rows, len(trace.sizes)) == (0, 0)
     assert trace.people == large.sums.tobytes()
-
-
-# ── nothing to remember ─────────────────────────────────────────────────────────────────────────
 
 
 def test_a_release_that_is_not_remembered_has_no_hashes(tmp_path: Path, register: Path) -> None:

@@ -437,9 +437,6 @@ def test_a_label_that_means_missing_elsewhere_is_refused() -> None:
     assert category(["us", "ca", "de", ""], taxonomy=tree).tree.height == 2
 
 
-# ── missing cells ───────────────────────────────────────────────────────────────────────────────
-
-
 def test_policies_of_missing_cells() -> None:
     table = Table(
         pl.DataFrame(

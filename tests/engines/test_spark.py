@@ -45,9 +45,6 @@ def on_spark(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.Data
     return in_order(released(to))
 
 
-# ── the same release ────────────────────────────────────────────────────────────────────────────
-
-
 def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -455,9 +455,6 @@ def test_worked_examples_come_out_as_known() -> None:
     }
 
 
-# ── figures ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_every_figure_of_the_papers_is_there() -> None:
     names = {figure.name for figure in FIGURES}
     assert names == {

@@ -432,9 +432,6 @@ def test_ends_are_typed(values: list[Any], grid: float | None, dtype: Any) -> No
     assert frame.schema == {"x_low": dtype, "x_high": dtype}
 
 
-# ── spelling ────────────────────────────────────────────────────────────────────────────────────
-
-
 @given(st.floats(-(2.0**53), 2.0**53))
 @examples(300)
 def test_numbers_are_spelled_without_exponents_and_without_loss(number: float) -> None:

@@ -234,9 +234,6 @@ def test_suppressed_rows_change_no_mean() -> None:
     assert found.report.losses.sse is not None
 
 
-# ── refusals ────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     "column",
     [

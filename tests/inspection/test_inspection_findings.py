@@ -110,9 +110,6 @@ def test_a_few_cells_that_are_no_numbers_do_not_matter() -> None:
     assert "50.0" in found(mixed, "mixed")["value"].text
 
 
-# ── labels and rows ─────────────────────────────────────────────────────────────────────────────
-
-
 def test_typos_are_counted_and_not_shown() -> None:
     towns = [*["Springfield"] * 80, *["Shelbyville"] * 80, "Springfeld", "Shelbyvile", "Ogdenville"]
     draft = draft_of(town=towns, age=list(range(len(towns))))

@@ -189,9 +189,6 @@ def test_numbers_without_repeats_where_chance_would_repeat_are_numbers_of_cases(
     assert role("x", [dice.randrange(50_000, 60_000) for _ in range(600)]) == "quasi"
 
 
-# ── sexes ───────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("rows", "labels"),
     [

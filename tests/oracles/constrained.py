@@ -124,9 +124,6 @@ def is_feasible(rules: Sequence[Rule], n: int) -> bool:
     return keeps(rules)(frozenset(range(n)))
 
 
-# ── all groupings ───────────────────────────────────────────────────────────────────────────────
-
-
 def partitions(rows: Sequence[int]) -> Iterator[list[Rows]]:
     """Yield every way to group the rows."""
     if not rows:

@@ -236,9 +236,6 @@ def tree_t(
     return max(map(cost, classes))
 
 
-# ── gains ───────────────────────────────────────────────────────────────────────────────────────
-
-
 def beta(
     classes: Classes, whole: Sequence[Value] | None = None, *, enhanced: bool
 ) -> Fraction | None:
@@ -266,9 +263,6 @@ def delta(classes: Classes, whole: Sequence[Value] | None = None) -> float | Non
                 return None
             worst = max(worst, abs(math.log(here[value] / p)))
     return worst
-
-
-# ── what is given away ──────────────────────────────────────────────────────────────────────────
 
 
 def certain(classes: Classes) -> Fraction:

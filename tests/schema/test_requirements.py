@@ -310,9 +310,6 @@ def test_requirements_hold_together_or_not_at_all() -> None:
         verdict.raise_if_violated()
 
 
-# ── unions ──────────────────────────────────────────────────────────────────────────────────────
-
-
 @given(ROWS, st.integers(2, 4), FRACTIONS, st.sampled_from([1.5, 2, 2.5]))
 @example(words("ab", "ab", "cc"), 2, 0.5, 1.5)
 def test_a_union_of_classes_keeps_what_both_keep(
@@ -778,9 +775,6 @@ def test_settings_of_a_sensitive_column_must_fit_its_type() -> None:
         covey.Schema.from_dict(
             {"columns": {"s": {"role": "sensitive", "type": "numeric", "taxonomy": TREE}}}
         )
-
-
-# ── beside another program ──────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.slow

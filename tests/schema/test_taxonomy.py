@@ -157,9 +157,6 @@ def test_a_tree_of_one_leaf_loses_nothing(measure: trees.Measure) -> None:
     assert trees.build({"x": "mid", "mid": "top"}).losses(measure)[0] == 0
 
 
-# ── the papers' trees ───────────────────────────────────────────────────────────────────────────
-
-
 # Byun Fig. 3; Egypt under Asia and Mexico under South America stand in the paper.
 COUNTRIES = {
     "World": {

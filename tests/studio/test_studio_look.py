@@ -469,9 +469,6 @@ def test_a_question_without_an_answer_is_refused(desks: Desks, asked: Question) 
         desk.look(answered, asked)
 
 
-# ── the dictionary ──────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("style", STYLES)
 def test_the_dictionary_names_all_columns_and_only_what_the_release_shows(
     desks: Desks, style: Style

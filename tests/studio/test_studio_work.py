@@ -222,9 +222,6 @@ def test_what_changes_a_release_makes_another_one(decided: dict[str, Any]) -> No
     assert told.made_of == WORK.made_of
 
 
-# ── undo ────────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("decided", "words"),
     [

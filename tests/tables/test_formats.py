@@ -724,9 +724,6 @@ def test_types_of_duckdb_that_polars_does_not_have(tmp_path: Path) -> None:
     assert len(found["u"][0]) == 36
 
 
-# ── extras ──────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("module", "extra", "name"),
     [

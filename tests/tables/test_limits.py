@@ -284,9 +284,6 @@ def test_a_bad_cell_of_a_dataframe_or_a_release_has_a_row(tmp_path: Path) -> Non
         covey.measure(pl.DataFrame({"x": [1, 2, 2]}), released, schema)
 
 
-# ── decimal commas ──────────────────────────────────────────────────────────────────────────────
-
-
 def test_decimal_commas_may_go_to_parquet(tmp_path: Path) -> None:
     path = tmp_path / "de.csv"
     path.write_text("alter;gehalt\n30,5;1,5\n31;2,5\n30,5;1,5\n31;2,5\n32;1,5\n33;2,5\n")

@@ -109,9 +109,6 @@ def test_an_old_encoding_of_windows_is_detected(text: str, encoding: str) -> Non
     assert f"encoding {encoding}" in table.notes[0]
 
 
-# ── numbers ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("cells", "thousands", "numbers"),
     [
@@ -325,9 +322,6 @@ def test_a_release_is_never_mended() -> None:
     schema = of(age={"type": "categorical", "missing_values": ["999"]})
     released = pl.DataFrame({"age": ["999"] * 4})
     assert tables.read(released, schema).cells("age").null_count() == 0
-
-
-# ── the range that losses are relative to ───────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("grid", [None, 10])

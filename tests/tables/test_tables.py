@@ -605,9 +605,6 @@ def test_a_gzip_file_of_a_parquet_file_is_read_as_one() -> None:
     assert parsed(data).frame.equals(frame)
 
 
-# ── where tables come from ──────────────────────────────────────────────────────────────────────
-
-
 def test_a_table_is_read_from_a_path_a_string_and_standard_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1037,9 +1034,6 @@ def test_a_gzip_file_tells_no_name_and_no_time(tmp_path: Path) -> None:
     magic, flags, seconds = data[:3], data[3], data[4:8]
     assert (magic, flags, seconds) == (b"\x1f\x8b\x08", 0, bytes(4))
     assert gzip.decompress(data) == b"a\nx\n"
-
-
-# ── roles ───────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

@@ -274,9 +274,6 @@ def test_a_table_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
             judge()
 
 
-# ── files of lines ──────────────────────────────────────────────────────────────────────────────
-
-
 def test_lines_wait_in_a_private_folder_that_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -327,9 +327,6 @@ def test_newcomers_meet_no_alarm(roles: str) -> None:
     assert made.report.headline.level == "good"
 
 
-# ── values that classes reveal ──────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("values", "require", "point"),
     [
