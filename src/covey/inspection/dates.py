@@ -25,7 +25,6 @@ class Written:
     """How the dates of a column are written."""
 
     formats: tuple[str, ...]  # more than one if days might be months
-    has_time: bool
     readable: pl.Series  # which values
     has_centuries: bool = True  # False if years have two digits, and some would be far ahead
 
@@ -42,11 +41,10 @@ def written(values: pl.Series, rows: pl.Series, *, compact: bool = False) -> Wri
     if _share(shaped, rows) < _MOST:
         return None
     timed = texts.str.contains(_CLOCK)
-    has_time = _share(timed, rows) > _MOST
     days = [*_WRITTEN["days"], *([COMPACT] if compact else [])]
     year = "%Y" if _share(texts.str.contains("[0-9]{4}"), rows) > _MOST else "%y"
     tried = [day for day in days if year in day]
-    if has_time:
+    if _share(timed, rows) > _MOST:
         tried = [
             f"{day}{gap}{clock}" for day in tried for gap in "T " for clock in _WRITTEN["clocks"]
         ]
@@ -60,7 +58,7 @@ def written(values: pl.Series, rows: pl.Series, *, compact: bool = False) -> Wri
     read = reads[fits[0]]
     ahead = bool((read.dt.year() >= _FAR_AHEAD).any())
     clear = year == "%Y" or not ahead
-    return Written(_distinguished(fits), has_time, read.is_not_null(), clear)
+    return Written(_distinguished(fits), read.is_not_null(), clear)
 
 
 def _plausible(texts: pl.Series, formats: Sequence[str]) -> list[str]:

@@ -136,11 +136,6 @@ class Facts:
         """Whether the cells are dates, with or without a time of day."""
         return self.date is not None or self.values.dtype in (pl.Date, pl.Datetime)
 
-    @property
-    def has_times(self) -> bool:
-        """Whether the dates have times of day."""
-        return self.values.dtype == pl.Datetime or bool(self.date and self.date.has_time)
-
     @cached_property
     def is_time(self) -> bool:
         """Whether the cells are times of day."""

@@ -27,11 +27,6 @@ class Mended:
     how: str
     rows: NDArray[np.bool_] = field(repr=False)
 
-    @property
-    def cells(self) -> int:
-        """The number of such cells."""
-        return int(self.rows.sum())
-
     def note(self, released: NDArray[np.int64], least: int) -> str | None:
         """The fact for a report, by the released rows only; no number below `least`."""
         return note(self.column, self.how, int(self.rows[released].sum()), least)
