@@ -17,7 +17,7 @@ do. It never contains a cell's value, so that it can be logged, mailed and shown
 """
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 Bools = Any  # a numpy array; numpy is not loaded here
@@ -69,6 +69,12 @@ class ViolationError(GuaranteeError):
 def count(number: int, noun: str, nouns: str | None = None) -> str:
     """Format a count: `1 row`, `2 rows`, `1,000 rows`. Messages count cells, never quote them."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names of columns, sheets or tables: `'a', 'b' and 3 more`."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

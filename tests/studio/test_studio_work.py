@@ -315,9 +315,10 @@ def test_a_file_that_has_changed_is_read_again(studio: Inside, folder: Folder) -
         assert f"{rows} rows" in studio.opening(table).text
         studio.post("roles/person", {"person": "rows"})
         studio.get("price")
-        wait(lambda: (job := studio.studio.prices) is not None and job.is_done)
-        assert studio.studio.prices is not None
-        assert (50 in prices_in(studio.studio.prices)) == (rows >= 50)
+        wait(lambda: (job := studio.studio.priced("prices")) is not None and job.is_done)
+        job = studio.studio.priced("prices")
+        assert job is not None
+        assert (50 in prices_in(job)) == (rows >= 50)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +335,7 @@ def test_a_price_that_cannot_be_found_is_told_once(
     studio.post("roles/set", {"column": "3", "role": "quasi"})
     studio.post(action, fields)
     studio.get("price")
-    wait(lambda: (job := studio.studio.prices) is not None and job.is_done)
+    wait(lambda: (job := studio.studio.priced("prices")) is not None and job.is_done)
     page = studio.get("price/piece/answer").text
     assert 'class="told bad"' in page
     wait(lambda: "data-every" not in studio.get("price/piece/answer").text)

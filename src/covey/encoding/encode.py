@@ -4,10 +4,7 @@ Numbers and dates are scaled to 0 … 1. Categories become leaves of one forest,
 columns one after the other, so that a single number identifies a node.
 
 If a missing cell matches any value, `covey.encoding.imputation` replaces it by a value before
-methods see it.
-
-Attributes have a fixed order, numbers first and each kind by name. So sums of losses are the same
-to the last bit, whatever the order of the columns in the table.
+methods see it. Attributes have the order of `covey.encoding.values`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,7 @@
 Values are scaled to 0 … 1 over the range of their column, without values far from all others. A
 missing number is placed beyond, at least 1 from every present number. With
 `min(high - low, 1)` as the loss of a range, a range that mixes missing and present numbers loses
-everything, and a range of missing numbers only loses nothing, without any special case. Values
-beyond a declared bound are replaced by the bound here, so no later stage sees them.
+everything, and a range of missing numbers only loses nothing, without any special case.
 
 A group shows the interval from its lowest to its highest member. An interval that reaches a bound
 of its column is open there, whether or not any value is beyond it: "70 and more", "20 and less",
@@ -44,7 +43,7 @@ _OPEN_NUMBERS, _OPEN_DATES = (" and less", " and more"), (" and earlier", " and 
 class Interval(Attribute):
     """Numbers or dates, NaN if missing; dates are days since 1970-01-01.
 
-    A value beyond a bound of the column is replaced by the bound.
+    A value beyond a bound of the column is replaced by the bound, so no later stage sees it.
     """
 
     low: float  # of the domain

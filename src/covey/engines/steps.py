@@ -156,7 +156,6 @@ def _lowest(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     if len(different) > SAMPLED:
         frame = frame.filter(pl.col(HASH) <= different.sort()[SAMPLED - 1])
     equal = pl.exclude(*keys, ROWS).first()  # quasi-identifiers with the same hash
-    # In new memory: texts would keep those of all other rows that they were read with.
     return fresh(frame.group_by(keys).agg(equal, pl.col(ROWS).sum()).sort(keys))
 
 

@@ -6,22 +6,21 @@ and bounds take care of it.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import date
 
 import polars as pl
 
 from covey.declared import declared
 from covey.inspection.facts import FEW, Facts
+from covey.schema.columns import EPOCH
 from covey.tables.cells import as_days
 
-_EPOCH = date(1970, 1, 1)
 _DIGITS = ("7", "8", "9")
 _REPEATED = {int(digit * length) for digit in _DIGITS for length in range(2, 10)}
 _LAST = {int("9" * length) - less for length in range(2, 6) for less in (1, 2)}  # 98, 997
 POSITIVE = frozenset({*_REPEATED, *_LAST, 99.9, 99.99, 999.9, 999.99, 9999.9, 9999.99})
 NEGATIVE = frozenset({-float(n) for n in (*range(1, 10), *POSITIVE)})
 DAYS = frozenset(
-    (day - _EPOCH).days for day in declared("covey.inspection", "values.toml")["written"]["missing"]
+    (day - EPOCH).days for day in declared("covey.inspection", "values.toml")["written"]["missing"]
 )
 _BEYOND = 200  # one row in this many lies beyond either end of the usual range
 _NEIGHBOURS = 20

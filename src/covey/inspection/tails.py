@@ -15,6 +15,7 @@ import polars as pl
 from covey._core.arrays import Floats
 from covey.encoding.intervals import snapped
 from covey.schema import LARGEST, SMALLEST_GRID
+from covey.schema.columns import EPOCH
 
 Grid = float | str
 Bound = float | date
@@ -23,7 +24,6 @@ _STEPS = (5, 50)  # fewest and most, over the range of nearly all rows
 _NEARLY_ALL = 100  # one row in this many lies beyond either end of that range
 _UNITS = {"week": 7.0, "month": 30.4, "quarter": 91.3, "year": 365.2}  # in days
 _MOST_READ = 10_000  # values whose digits are counted
-_EPOCH = date(1970, 1, 1)
 
 
 class DraftedSetting(NamedTuple):
@@ -150,4 +150,4 @@ def _count(people: pl.DataFrame, which: pl.Expr) -> int:
 
 
 def _bound(end: float, *, is_date: bool) -> Bound:
-    return _EPOCH + timedelta(days=end) if is_date else end
+    return EPOCH + timedelta(days=end) if is_date else end

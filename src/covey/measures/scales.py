@@ -7,8 +7,8 @@ from math import floor, inf, log10
 import numpy as np
 
 from covey._core.arrays import Floats
+from covey.schema.columns import EPOCH
 
-_EPOCH = date(1970, 1, 1)
 # In a narrower range, floats cannot represent round numbers.
 _TINY = 1e-300
 
@@ -37,12 +37,12 @@ def months_between(low: float, high: float, most: int) -> Floats:
     width = next(w for w in _MONTHS if w >= (months[1] - months[0]) / (most - 2))
     multiples = range(months[0] // width + 1, months[1] // width + 1)
     firsts = [date(m * width // 12, m * width % 12 + 1, 1) for m in multiples]
-    return np.array([(first - _EPOCH).days for first in firsts], dtype=np.float64)
+    return np.array([(first - EPOCH).days for first in firsts], dtype=np.float64)
 
 
 def day_of(days: float) -> date:
     """The day this many days after 1970-01-01."""
-    return _EPOCH + timedelta(days=int(days))
+    return EPOCH + timedelta(days=int(days))
 
 
 def number_label(step: float) -> Callable[[float, float], str]:

@@ -147,7 +147,7 @@ def _taxonomy_source(value: object) -> TaxonomySource | None:
             raise ValueError("a taxonomy must be a file name, a nested table, or { build = ... }")
 
 
-_EPOCH = date(1970, 1, 1)
+EPOCH = date(1970, 1, 1)
 
 
 def _bound(value: object) -> float | date | None:
@@ -275,7 +275,7 @@ class Column(_Model):
     def bounds(self) -> tuple[float, float]:
         """`bottom` and `top`, infinite if not set; dates as days since 1970-01-01."""
         low, high = (
-            (bound - _EPOCH).days if isinstance(bound, date) else bound
+            (bound - EPOCH).days if isinstance(bound, date) else bound
             for bound in (self.bottom, self.top)
         )
         return (-inf if low is None else float(low), inf if high is None else float(high))

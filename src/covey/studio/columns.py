@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +23,7 @@ from covey.inspection import relations, sentinels
 from covey.inspection.facts import FEW, Facts
 from covey.inspection.known import KeptColumn, kept_column
 from covey.inspection.relations import Uniqueness
+from covey.measures.scales import day_of
 from covey.report import charts
 from covey.schema import Column, MissingPolicy, Role, Schema
 from covey.schema import taxonomy as trees
@@ -41,7 +41,6 @@ _MOST_NAMED = 4  # categories of a small picture, besides the others
 _FINE = 80  # bars below the cuts of a grid
 _MOST_CUTS = 120  # that are drawn
 _MOST_BEYOND = 0.1  # share of the rows that may lie beyond a bound without a note
-_EPOCH = date(1970, 1, 1)
 
 
 class Example(NamedTuple):
@@ -247,7 +246,7 @@ def _dated_bins(days: pl.Series, rows: pl.Series) -> _Bins:
     if high - low > 62:
         months = known.dt.year().cast(pl.Int32) * 12 + known.dt.month().cast(pl.Int32) - 1
         return bars(months, 30.4, lambda month: f"{month // 12}-{month % 12 + 1:02}")
-    return bars(known.cast(pl.Int32), 1, lambda day: f"{_EPOCH + timedelta(days=day):%m-%d}")
+    return bars(known.cast(pl.Int32), 1, lambda day: f"{day_of(day):%m-%d}")
 
 
 def round_step(least: float, *, whole: bool) -> float:

@@ -1,19 +1,19 @@
 """The positions of sliders for numbers and dates: steps of a grid, and ends of the scale."""
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Any, get_args
 
 import numpy as np
 
+from covey.measures.scales import day_of
 from covey.schema import Column, ColumnType
 from covey.schema.columns import DateGrid
 from covey.studio.columns import Scale, round_step, steps_between
 
 UNITS: tuple[str, ...] = get_args(DateGrid)
-_EPOCH = date(1970, 1, 1)
 _MOST = 240  # positions of a slider for an end
 _FINEST = 1_000  # steps over the range, at most
 
@@ -71,8 +71,4 @@ def _dates(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:
         found = [*islice(steps_between(scale.low, behind, unit), _MOST + 1)]
         if 0 < len(found) <= _MOST:
             break
-    return [(_day(begin), _day(end)) for begin, end in found]
-
-
-def _day(days: float) -> date:
-    return _EPOCH + timedelta(days=days)
+    return [(day_of(begin), day_of(end)) for begin, end in found]

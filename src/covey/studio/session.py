@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from starlette.datastructures import FormData, UploadFile
 
@@ -27,6 +27,9 @@ from covey.studio.workers import StudioJob, Worker
 from covey.tables import sources
 
 Found = TypeVar("Found")
+# The price of each k; what it saves to suppress a few rows at the chosen one; what it costs to
+# follow earlier releases.
+Asked = Literal["prices", "savings", "followed"]
 _LONGEST_NAME = 120
 _LARGEST = 20 * 1024**2  # bytes of a saved work or a tree
 
@@ -274,57 +277,39 @@ class Studio:
         """Why there is no release of the work as it is now, if one was tried."""
         return self.result("failed", self.work.made_of, str)
 
-    def find_prices(self) -> StudioJob:
-        """The job that finds the price of each k; it begins if nobody has asked before."""
-        return self._begun("prices", *self._priced_by)
+    def priced(self, what: Asked) -> StudioJob | None:
+        """The job that finds what something costs, if it has begun."""
+        return self.result(what, self._priced_by(what), StudioJob)
 
-    def find_savings(self) -> StudioJob:
-        """The job that finds what it saves to suppress a few rows at the chosen k."""
-        return self._begun("savings", *self._priced_by, self.schema.require.k)
+    def find(self, what: Asked) -> StudioJob:
+        """The same; it begins if nobody has asked before."""
+        job = self.priced(what)
+        if job is None or job.was_stopped:
+            job = self.pricer.give(what, *self._priced_by(what))
+            self.keep(what, self._priced_by(what), job)
+        return job
+
+    def _priced_by(self, what: Asked) -> tuple[Any, ...]:
+        """All that prices depend on; the file may have changed since it was read before."""
+        if what == "followed":
+            options = {n: v for n, v in self.work.options.items() if n != "max_suppressed"}
+            return self.table.reading, self.schema.requiring(composition="warn"), options
+        table = self.opened and self.opened.reading, self.work.without_models
+        return table if what == "prices" else (*table, self.schema.require.k)
 
     async def released_on(self) -> list[date]:
         """When people of this table were released before."""
         found = await self.known("released_on", self.work.without_models)
         return [date.fromisoformat(one) for one in found]
 
-    def find_followed(self) -> StudioJob:
-        """The job that finds what it costs to follow earlier releases."""
-        return self._begun("followed", *self._followed_by)
-
-    @property
-    def _followed_by(self) -> tuple[Any, ...]:
-        options = {n: v for n, v in self.work.options.items() if n != "max_suppressed"}
-        return self.table.reading, self.schema.requiring(composition="warn"), options
-
-    @property
-    def prices(self) -> StudioJob | None:
-        """The job that finds the price of each k, if it has begun."""
-        return self.result("prices", self._priced_by, StudioJob)
-
-    @property
-    def savings(self) -> StudioJob | None:
-        """The job that finds what it saves to suppress a few rows, if it has begun."""
-        return self.result("savings", (*self._priced_by, self.schema.require.k), StudioJob)
-
-    @property
-    def _priced_by(self) -> tuple[Any, ...]:
-        """All that prices depend on; the file may have changed since it was read before."""
-        return self.opened and self.opened.reading, self.work.without_models
-
-    def _begun(self, name: str, *arguments: Any) -> StudioJob:
-        job = self.result(name, arguments, StudioJob)
-        if job is None or job.was_stopped:
-            job = self.pricer.give(name, *arguments)
-            self.keep(name, arguments, job)
-        return job
-
     @property
     def price(self) -> Priced | None:
         """What the chosen k costs, as far as it is known: the price of the next larger k known."""
         k = None if self.work.schema is None else self.work.schema.require.k
-        if self.prices is None or k is None:
+        job = self.priced("prices")
+        if job is None or k is None:
             return None
-        known = prices_in(self.prices)
+        known = prices_in(job)
         return next((known[each] for each in sorted(known) if each >= k), None)
 
     def _go_on(self, work: Coroutine[Any, Any, None]) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey.errors import SchemaError, TableError, UsageError, about_cells, count
+from covey.errors import SchemaError, TableError, UsageError, about_cells, count, listed
 from covey.schema import Role, RowKind, Schema, TableFormat
 from covey.schema.labels import numbers_as_one, seen
 from covey.tables import codes, csv_files, dataframes, folders, formats, formulas, sources, strays
@@ -289,7 +289,7 @@ def check_roles(table: Table, schema: Schema, *needed: Role) -> None:
     absent = [name for name in schema.names(*needed) if name not in names]
     if absent:
         raise SchemaError(
-            f"{count(len(absent), 'column')} of the schema not in the table: {_listed(absent)}"
+            f"{count(len(absent), 'column')} of the schema not in the table: {listed(absent, 5)}"
         )
     if not schema.quasi:
         raise SchemaError("the schema has no quasi-identifier, so there is nothing to protect")
@@ -309,13 +309,8 @@ def refuse_roleless(names: Sequence[str], known: Set[str]) -> None:
         )
     raise SchemaError(
         f"{count(len(roleless), 'column')} without a role: "
-        f"{_listed([names[place - 1] for place in roleless])}; give each a role in the schema"
+        f"{listed([names[place - 1] for place in roleless], 5)}; give each a role in the schema"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────

@@ -47,9 +47,9 @@ async def _page(studio: Studio) -> Part:
 def _look_for_prices(studio: Studio) -> None:
     """Begin to compute the prices, unless a release is being made."""
     if "make" not in studio.jobs:
-        job = studio.find_prices()
+        job = studio.find("prices")
         if job.is_done and job.error is None:
-            studio.find_savings()
+            studio.find("savings")
 
 
 def _k(studio: Studio) -> int:
@@ -84,7 +84,7 @@ def _choice(studio: Studio) -> Html:
 
 def _answer(studio: Studio) -> Html:
     """What the chosen k means: asked for again until all prices are known."""
-    prices, savings = studio.prices, studio.savings
+    prices, savings = studio.priced("prices"), studio.priced("savings")
     is_over = prices is None or (prices.is_done and prices.error is not None)
     if is_over or (prices and prices.is_done and savings and savings.is_done):
         return html.div(_meaning(studio, prices), id="answer")
@@ -123,7 +123,8 @@ def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, 
     if priced is None:
         if not person:  # someone with several rows in a group is easier to find
             yield "highest risk", f"≤ {percent(1 / k)}", f"each group has at least {k:,} rows"
-        is_over = studio.prices is None or studio.prices.is_done
+        job = studio.priced("prices")
+        is_over = job is None or job.is_done
         unknown = ("–", "not computed for so large a k") if is_over else ("…", "is being computed")
         yield "information lost", *unknown
         return
@@ -142,7 +143,8 @@ def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, 
 
 
 async def _curve_piece(studio: Studio, _: Mapping[str, str]) -> Part:
-    known = {} if studio.prices is None else prices_in(studio.prices)
+    job = studio.priced("prices")
+    known = {} if job is None else prices_in(job)
     if len(known) < 2:
         raise UsageError("the first points are being computed")
     curve = curve_of(known.values(), studio.table.rows, studio.schema)
@@ -208,13 +210,14 @@ def _lost(studio: Studio, *, limited: bool) -> str:
     for piece in _savings(studio, limited):
         risk = percent(piece.point.highest_risk)
         return f"{percent(piece.point.loss)} lost, highest risk {risk}"
-    job = studio.savings
+    job = studio.priced("savings")
     return "not possible for this k" if job is not None and job.is_done else "…"
 
 
 def _savings(studio: Studio, limited: bool | None) -> list[Priced]:
     """What is known of the prices at the chosen k; without `limited`, those of suppression."""
-    pieces = [] if studio.savings is None else studio.savings.pieces
+    job = studio.priced("savings")
+    pieces = [] if job is None else job.pieces
     return [p for p in pieces if isinstance(p, Priced) and p.limited == limited]
 
 
@@ -226,7 +229,7 @@ async def _earlier(studio: Studio) -> Html | None:
     dates = await studio.released_on()
     if not dates:
         return None
-    job = studio.find_followed() if _has_prices(studio) and "make" not in studio.jobs else None
+    job = studio.find("followed") if _has_prices(studio) and "make" not in studio.jobs else None
     follows = studio.schema.require.composition == "follow"
     options = [
         ("no", "no: form new groups", _exposed(job), not follows),
@@ -245,7 +248,7 @@ async def _earlier(studio: Studio) -> Html | None:
 
 def _has_prices(studio: Studio) -> bool:
     """Whether all other prices are known: no k that is only passed by needs this one, too."""
-    prices, savings = studio.prices, studio.savings
+    prices, savings = studio.priced("prices"), studio.priced("savings")
     if prices is None or not prices.is_done:
         return False
     return prices.error is not None or (savings is not None and savings.is_done)

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from covey.errors import TableError, count
+from covey.errors import TableError, count, listed
 from covey.tables.codebook import Codebook
 
 EXACT = 2**53  # whole numbers up to here are exact as floats
@@ -94,7 +94,7 @@ def chosen(
     if part is not None:
         if part in names:
             return part
-        raise TableError(f"there is no {noun} of this name; the file has {_listed(names)}")
+        raise TableError(f"there is no {noun} of this name; the file has {listed(names, 20)}")
     if not names:
         raise TableError(f"the file has no {noun}")
     filled = [*names] if len(names) == 1 else [name for name in names if is_filled(name)]
@@ -102,16 +102,12 @@ def chosen(
         raise TableError(f"each {noun} in the file is empty")
     if len(filled) > 1:
         error = TableError(
-            f"the file has more than one {noun}: {_listed(filled)}; add :: and a name to its path"
+            f"the file has more than one {noun}: {listed(filled, 20)}; "
+            "add :: and a name to its path"
         )
         error.choices = tuple(filled)
         raise error
     return filled[0]
-
-
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
 # ── cells of Python, in columns ─────────────────────────────────────────────────────────────────
