@@ -49,6 +49,8 @@ class Releases:
         some = table.take(kept)
         if self.classes:
             some = replace(some, atoms=atoms.labels[kept])
+        seen = np.any([old[present] != ABSENT for old in self.classes], axis=0)
+        new = table.take(np.flatnonzero(~seen)) if self.classes else table
         groups, seconds = timed(some, K, self.reserve)
         own = np.full(self.people, ABSENT)
         own[present[kept]] = groups.labels
@@ -58,6 +60,7 @@ class Releases:
             1 - len(kept) / len(present),
             seconds / alone,
             int((self.candidates < K).sum()),
+            loss(new, timed(new, K)[0]) / loss(table, scratch),
         )
 
     @property
@@ -83,11 +86,12 @@ class Figures:
     left_out: float
     seconds: float
     exposed: int
+    new_alone: float  # the loss of new people who are released by themselves
 
     def __str__(self) -> str:
         return (
             f"loss × {self.loss:.3f}, left out {self.left_out:6.2%}, time × {self.seconds:.2f}, "
-            f"below k {self.exposed:,}"
+            f"below k {self.exposed:,}, only new people: loss × {self.new_alone:.3f}"
         )
 
 

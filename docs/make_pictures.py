@@ -1,4 +1,4 @@
-"""Draw the pictures of the page on the covey method, from real runs of the method.
+"""Draw the pictures of the pages on the covey method and on sequences, from real runs.
 
 The people are invented. The table is small, so groups are grown in smaller blocks than usual:
 otherwise there would be only one. Run: python docs/make_pictures.py
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -17,6 +18,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+import covey
 from covey import METHODS, Schema, demo
 from covey.clustering.efforts import PLANS, Effort, Plan
 from covey.encoding import EncodedTable, encode
@@ -25,7 +27,8 @@ from covey.encoding.imputation import blocks_of
 from covey.errors import count
 from covey.tables import Table
 
-FOLDER = Path(__file__).parent / "methods"
+HERE = Path(__file__).parent
+FOLDER = HERE / "methods"
 SCHEMA = Schema.of(quasi={"age": "numeric", "income": "numeric"})
 SMALL = replace(PLANS["best"], start=64)
 INK, QUIET, FAINT, LEFT_OUT = "#1b1f24", "#5c6670", "#d7dde2", "#b3261e"
@@ -162,6 +165,7 @@ def _boxes(rows: pl.DataFrame) -> Iterator[dict[str, float]]:
     for own in sorted(groups, key=lambda own: -_width(own["age"]) * _width(own["income"])):
         ages, incomes = _ends(own["age"]), _ends(own["income"])
         yield {
+            "label": own["label"][0],
             "x": ages[0] - ROOM * age,
             "x2": ages[1] + ROOM * age,
             "y": incomes[0] - ROOM * income,
@@ -252,6 +256,116 @@ def rounds_picture(found: Sequence[Step], greedy: float) -> alt.LayerChart:
     )
 
 
+# ── releases that follow one another ────────────────────────────────────────────────────────────
+
+
+MONTHS = ("March", "April", "May")
+CAME = "in the table since"
+CAME_INKS = ("#1b1f24", "#1f6fb0", "#c2570c")
+STATES = {
+    "released": "circle",
+    "left out": "triangle-up",
+    "gone": "M-1,-0.7L-0.7,-1L1,0.7L0.7,1ZM0.7,-1L1,-0.7L-0.7,1L-1,0.7Z",
+}
+CAME_FILLS = ("#e3e7ea", "#d3e6f5", "#fbe3cf")
+
+
+class Month(NamedTuple):
+    """A release: who is in the table, since which month, and in which class."""
+
+    title: str
+    people: pl.DataFrame  # age, income, came, label: -1 if left out, None if no longer there
+    candidates: int  # the fewest of anyone, over all releases so far
+
+    @property
+    def subtitle(self) -> str:
+        """What the register says."""
+        labels = self.people["label"]
+        more = [
+            f"{number} {what}"
+            for number, what in ((labels.null_count(), "gone"), ((labels < 0).sum(), "left out"))
+            if number
+        ]
+        released = f"{(labels >= 0).sum()} people, {self.candidates} candidates or more"
+        return "; ".join([released, *more])
+
+
+def three_months(frame: pl.DataFrame, k: int, reserve: int) -> Iterator[Month]:
+    """Three releases of which each follows those before: some people leave, others come."""
+    came = [0] * 50 + [1] * 24 + [2] * 24  # the month of each person
+    whole = frame.filter(pl.col("income") < 60).sample(len(came), seed=4)
+    whole = whole.with_row_index("person").with_columns(came=pl.Series(came))
+    here, schema = [*range(50)], SCHEMA.with_role("person", "identifier").with_role("came", "drop")
+    with TemporaryDirectory() as folder:
+        key = Path(folder) / "key"
+        key.write_text(f"{1:064x}\n", encoding="ascii")
+        key.chmod(0o600)
+        for number, month in enumerate(MONTHS):
+            made = covey.anonymize(
+                whole[here], schema, k=k, reserve=reserve, follow=True, key=key,
+                register=Path(folder) / "register", to=Path(folder) / f"{month}.csv",
+            )  # fmt: skip
+            found = made.report.composition
+            assert found is not None
+            labels = dict(zip(here, made.groups.labels.tolist(), strict=True))
+            known = whole.filter(pl.col("came") <= number)
+            people = known.with_columns(label=pl.Series([labels.get(p) for p in known["person"]]))
+            yield Month(month, people, found.fewest or made.verdict.k)
+            stay = [person for place, person in enumerate(here) if place % 16 != 3 + number]
+            here = stay + [person for person, since in enumerate(came) if since == number + 1]
+
+
+def months_picture(months: Sequence[Month]) -> alt.ConcatChart:
+    """The releases side by side; people and classes have the colour of their first month."""
+    everyone = months[-1].people
+    return alt.ConcatChart(
+        concat=[_month(everyone, month, number) for number, month in enumerate(months)],
+        columns=len(MONTHS),
+        resolve=alt.Resolve(scale=alt.LegendResolveMap(shape="independent")),
+        spacing=24,
+        padding=14,
+        background="white",
+        config=_config(),
+    )
+
+
+def _state(label: int | None) -> str:
+    return "gone" if label is None else "left out" if label < 0 else "released"
+
+
+def _month(frame: pl.DataFrame, month: Month, number: int) -> alt.LayerChart:
+    rows = month.people
+    groups = rows.filter(pl.col("label") >= 0).partition_by("label")
+    first = {own["label"][0]: int(own["came"].min()) for own in groups}  # type: ignore[arg-type]
+    boxes = [{**box, "came": MONTHS[first[box["label"]]]} for box in _boxes(rows)]
+    dots = [
+        {"x": age, "y": income, "came": MONTHS[came], "is": _state(label)}
+        for _, age, income, came, label in rows.iter_rows()
+    ]
+    x = alt.X("x:Q", title="age").scale(domain=_domain(frame["age"]), nice=False)
+    y = alt.Y("y:Q", title=None if number else "income, thousands")
+    y = y.scale(domain=_domain(frame["income"]), nice=False)
+    fill = alt.Color("came:N").scale(domain=MONTHS, range=CAME_FILLS).legend(None)
+    ink = alt.Color("came:N", title=CAME).scale(domain=MONTHS, range=CAME_INKS)
+    shape = alt.Shape("is:N", title="people").scale(domain=[*STATES], range=[*STATES.values()])
+    if number:  # one legend is enough
+        ink, shape = ink.legend(None), shape.legend(None)
+    return alt.LayerChart(
+        layer=[
+            alt.Chart(alt.InlineData(boxes))
+            .mark_rect(fillOpacity=0.75, stroke=INK, strokeWidth=0.7, aria=False)
+            .encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=fill),
+            alt.Chart(alt.InlineData(dots))
+            .mark_point(filled=True, opacity=1, size=34, aria=False)
+            .encode(x=x, y=y, color=ink, shape=shape),
+        ],
+        width=280,
+        height=220,
+        title=alt.TitleParams(month.title, subtitle=month.subtitle),
+        resolve=alt.Resolve(scale=alt.LegendResolveMap(color="independent")),
+    )
+
+
 def _config() -> alt.Config:
     return alt.Config(
         view=alt.ViewConfig(stroke=FAINT),
@@ -309,6 +423,8 @@ def main() -> None:
     }
     for name, text in drawn.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    months = [*three_months(frame, k=4, reserve=1)]
+    (HERE / "sequence.svg").write_text(svg(months_picture(months)), encoding="utf-8")
 
 
 if __name__ == "__main__":

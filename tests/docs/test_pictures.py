@@ -80,6 +80,30 @@ def test_every_group_is_drawn_around_its_rows(frame: pl.DataFrame, stages: list[
             )
 
 
+def test_months_keep_k_candidates_by_brute_force() -> None:
+    """Whoever is in a release was with k others in all classes of theirs, and new people come."""
+    months = [*pictures.three_months(pictures.neighbourhood(), K, reserve=1)]
+    shown = [
+        {who: label for who, label in month.people.select("person", "label").iter_rows()
+         if label is not None and label >= 0}
+        for month in months
+    ]  # fmt: skip
+    for number, month in enumerate(months):
+        mine = shown[: number + 1]
+        fewest = min(
+            sum(
+                all(of.get(one, -1) == of[who] for of in mine if who in of) for one in shown[number]
+            )
+            for who in shown[number]
+        )
+        assert month.candidates == fewest >= K
+        assert f"{len(shown[number])} people, {fewest} candidates" in month.subtitle
+    assert [*map(len, shown)] == sorted(map(len, shown))
+    assert "left out" in months[-1].subtitle
+    text = pictures.svg(pictures.months_picture(months))
+    assert {*pictures.MONTHS, *pictures.STATES, *(m.subtitle for m in months)} <= {*texts(text)}
+
+
 def test_rounds_are_told_for_every_effort() -> None:
     table = encode(Table(demo.people(150)), demo.schema())
     found = pictures.steps(table, K)
@@ -111,12 +135,20 @@ def test_a_picture_is_text_without_anything_that_runs(
     assert max(len(number[1]) for number in re.finditer(r"\d\.(\d+)", svg)) <= 3
 
 
-@pytest.mark.parametrize("name", ["covey.svg", "covey-rounds.svg"])
-def test_the_pictures_of_the_page_are_small_and_still(name: str) -> None:
-    svg = (pictures.FOLDER / name).read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("methods/covey.svg", "methods/covey.md"),
+        ("methods/covey-rounds.svg", "methods/covey.md"),
+        ("sequence.svg", "sequence.md"),
+    ],
+)
+def test_the_pictures_of_the_pages_are_small_and_still(name: str, page: str) -> None:
+    svg = (pictures.HERE / name).read_text(encoding="utf-8")
     assert len(svg) < 300_000
     tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(svg).iter()}
     assert tags <= {"svg", "g", "path", "rect", "text", "line", "tspan", "defs", "linearGradient",
                     "stop", "clipPath"}  # fmt: skip
     assert re.findall(r"(?:href|src)=\"(?!#)", svg) == []
-    assert f"]({name})" in (pictures.FOLDER / "covey.md").read_text(encoding="utf-8")
+    written = (pictures.HERE / page).read_text(encoding="utf-8")
+    assert f"]({name.rpartition('/')[2]})" in written
