@@ -118,8 +118,8 @@ def test_an_end_is_exact_as_often_as_people_are_at_ends() -> None:
     expected = {20: 1, 21: 0, 25: 1, 22: 0}
     order = [people[n]["age"] for n in success.people]
     assert success.ends["age"] == pytest.approx([expected[age] for age in order])
-    uniform = dict.fromkeys((20, 21, 25), 2 / 6) | {22: 0.8 * 2 / 6}
-    assert success.ends_by_chance["age"] == pytest.approx([uniform[age] for age in order])
+    anyone = dict.fromkeys((20, 21, 25), 3 / 5) | {22: 0.8 * 3 / 5}
+    assert success.ends_by_chance["age"] == pytest.approx([anyone[age] for age in order])
 
 
 def test_intervals_cover() -> None:

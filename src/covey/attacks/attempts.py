@@ -25,7 +25,7 @@ class Success:
     fits: Longs  # the released rows that fit each of them
     right: Mapping[str, Floats]  # by sensitive column, how surely the guess is right
     ends: Mapping[str, Floats]  # by column, how surely the value is an end of its interval
-    ends_by_chance: Mapping[str, Floats]  # if the value lay anywhere in it
+    ends_by_chance: Mapping[str, Floats]  # of anyone in the interval
 
     @property
     def picked(self) -> Floats:
@@ -63,17 +63,14 @@ def tried(case: Case, attacker: Attacker, targets: Sequence[Target]) -> Success:
 
 
 def _ends(line: Line, rows: Rows, pairs: Pairs, fits: NDArray[Any]) -> list[Floats]:
-    """How surely a person's value is an end, and if it lay anywhere in the interval."""
+    """How surely a person's value is an end, and if they were anyone in the interval."""
     known = np.zeros(pairs.count)
     known[pairs.known] = line.known[line.values[pairs.people]]
     value, cell = known[pairs.one], line.cells[rows.first[pairs.other]]
-    low, high, narrow = line.low[cell], line.high[cell], line.is_narrow[cell]
-    exact = narrow & ((value == low) | (value == high))
-    between = np.where(narrow, high - low, np.inf)
-    chance = 2 * line.unit / (between + line.unit)
+    exact = line.is_narrow[cell] & ((value == line.low[cell]) | (value == line.high[cell]))
     total = [
         np.bincount(pairs.one, sure * rows.sizes[pairs.other], pairs.count)
-        for sure in (exact, chance)
+        for sure in (exact, line.at_ends[cell])
     ]
     return [(one / np.maximum(fits, 1))[pairs.known] for one in total]
 

@@ -11,6 +11,7 @@ matches anything. Of a column that is released as it is, nobody knows a missing 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,6 @@ class Line(KnownColumn):
     unknown: Mask  # the values that fit any cell
     step: float  # to the neighbour; 0 if values have none
     is_narrow: Mask  # the cells that are an interval with two ends
-    unit: float = 0.0  # between possible values; 0 if they are as fine as can be
 
     def fits(self, values: NDArray[Any], cells: NDArray[Any], *, about: bool) -> Mask:
         """Compare with both ends."""
@@ -71,6 +71,17 @@ class Line(KnownColumn):
         """The lowest and the highest number that the attacker looks for."""
         step = self.step if about else 0.0
         return self.known[values] - step, self.known[values] + step
+
+    @cached_property
+    def at_ends(self) -> Floats:
+        """Of all people whose value lies in a cell, the share whose value is an end of it."""
+        before = np.append(0, np.cumsum(np.bincount(self.values, minlength=len(self.known))))
+        ends = []
+        for first, last in ((self.low, self.high), (self.low, self.low), (self.high, self.high)):
+            upto = before[np.searchsorted(self.known, last, side="right")]
+            ends.append(upto - before[np.searchsorted(self.known, first)])
+        share: Floats = (ends[1] + ends[2]) / np.maximum(ends[0], 1)
+        return np.where(self.is_narrow, share, 0.0)
 
     @property
     def is_released_as_it_is(self) -> bool:
@@ -136,7 +147,7 @@ def _interval(attribute: Interval, shown: Ranges | Centres, cells: Longs) -> Lin
     unknown = np.isnan(known) & wildcard
     return Line(
         *(attribute.name, Role.QUASI, values.astype(np.int64), cells, known, low, high),
-        *(state != SHOWN, unknown, _step(attribute), is_shown & (low < high), attribute.step),
+        *(state != SHOWN, unknown, _step(attribute), is_shown & (low < high)),
     )
 
 
