@@ -2,8 +2,10 @@
 
 Adult: 70 % of the people first; then 95 % of them and the other 30 %. Demo people: twelve months,
 in each of which 2 % leave, 4 % join and 3 % change a value. Each release is compared with one from
-scratch of the same people. Candidates are counted by brute force from the classes of all releases.
+scratch of everyone who is there, and with one of the people whom it releases. Candidates are
+counted by brute force from the classes of all releases.
 Run: python -m benchmarks.sequence [--data FOLDER] [--rows N] [--months M] [--reserves R ...]
+[--change SHARE]
 """
 
 import time
@@ -52,11 +54,14 @@ class Releases:
         seen = np.any([old[present] != ABSENT for old in self.classes], axis=0)
         new = table.take(np.flatnonzero(~seen)) if self.classes else table
         groups, seconds = timed(some, K, self.reserve)
+        free = replace(some, atoms=None)
+        same = scratch if len(kept) == len(present) else timed(free, K)[0]
         own = np.full(self.people, ABSENT)
         own[present[kept]] = groups.labels
         self.classes.append(own)
         return Figures(
             loss(some, groups) / loss(table, scratch),
+            loss(some, groups) / loss(free, same),
             1 - len(kept) / len(present),
             seconds / alone,
             int((self.candidates < K).sum()),
@@ -83,6 +88,7 @@ class Figures:
     """One release, over one from scratch."""
 
     loss: float
+    price: float  # the loss over that of the same people
     left_out: float
     seconds: float
     exposed: int
@@ -90,8 +96,9 @@ class Figures:
 
     def __str__(self) -> str:
         return (
-            f"loss × {self.loss:.3f}, left out {self.left_out:6.2%}, time × {self.seconds:.2f}, "
-            f"below k {self.exposed:,}, only new people: loss × {self.new_alone:.3f}"
+            f"loss × {self.loss:.3f} (same people × {self.price:.3f}), "
+            f"left out {self.left_out:6.2%}, time × {self.seconds:.2f}, below k {self.exposed:,}, "
+            f"only new people: loss × {self.new_alone:.3f}"
         )
 
 
@@ -130,7 +137,7 @@ def adult(people: EncodedTable, reserve: int, *, keep_shrunk: bool) -> Figures:
     return figures
 
 
-def months(rows: int, number: int) -> Iterator[tuple[pl.DataFrame, Longs]]:
+def months(rows: int, number: int, change: float = CHANGE) -> Iterator[tuple[pl.DataFrame, Longs]]:
     """Everybody's table as it is in each month, and who is present."""
     draw = np.random.default_rng(7)
     everyone = int(rows * (1 + JOIN) ** number) + number
@@ -142,7 +149,7 @@ def months(rows: int, number: int) -> Iterator[tuple[pl.DataFrame, Longs]]:
         new = np.arange(come, min(come + round(JOIN * len(here)), everyone))
         come += len(new)
         here = np.concatenate([stay, new])
-        table = changed(table, stay[draw.random(len(stay)) < CHANGE], draw)
+        table = changed(table, stay[draw.random(len(stay)) < change], draw)
 
 
 def changed(table: pl.DataFrame, who: Longs, draw: np.random.Generator) -> pl.DataFrame:
@@ -163,6 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--months", type=int, default=12)
     parser.add_argument("--reserves", type=int, nargs="*", default=[0, 2, 5])
+    parser.add_argument("--change", type=float, default=CHANGE)
     chosen = parser.parse_args(arguments)
     schema = tables.adult_schema(chosen.data, flat=True)
     people = encode(Table(tables.adult(chosen.data)), schema)
@@ -174,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for reserve in chosen.reserves:
         print(f"{chosen.rows:,} people, reserve {reserve}")
         releases: Releases | None = None
-        for month, (table, here) in enumerate(months(chosen.rows, chosen.months), 1):
+        for month, (table, here) in enumerate(months(chosen.rows, chosen.months, chosen.change), 1):
             releases = releases or Releases(table.height, reserve)
             encoded = encode(Table(table[here]), quasi)
             print(f"  month {month:2}: {releases.release(encoded, here)}", flush=True)

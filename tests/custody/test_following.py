@@ -92,6 +92,15 @@ def test_months_in_parts_expose_nobody(tmp_path: Path) -> None:
         here = pl.concat([here.filter(~left), new])
 
 
+def test_requirements_hold_for_each_release_that_follows(tmp_path: Path) -> None:
+    released([*range(200)], tmp_path / "0.csv", l=3)
+    made, _ = released([*range(5, 260)], tmp_path / "1.csv", l=3, follow=True)
+    classes = pl.read_csv(tmp_path / "1.csv").group_by(QUASI).agg(pl.col("diagnosis").n_unique())
+    least = int(classes["diagnosis"].to_numpy().min())
+    assert least == made.verdict.checks[1].achieved
+    assert least >= 3
+
+
 def test_releases_from_scratch_expose_people_and_are_refused(tmp_path: Path) -> None:
     _, first = released([*range(250)], tmp_path / "0.csv")
     scratch, second = released([*range(20, 300)], tmp_path / "1.csv", register=tmp_path / "other")
