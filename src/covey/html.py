@@ -42,17 +42,13 @@ def text(part: Part) -> str:
 def element(name: str, /, *inside: Part, **attributes: str | bool | None) -> Html:
     """An element: `element("p", "a < b", class_="note")`. None or False omits an attribute."""
     written = "".join(
-        f" {_attribute(key)}" + ("" if value is True else f'="{escape(value)}"')
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(value)}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
     if name in _EMPTY:
         return Html(f"<{name}{written}>")
     return Html(f"<{name}{written}>{''.join(map(text, inside))}</{name}>")
-
-
-def _attribute(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
 
 
 def together(parts: Iterable[Part]) -> Html:

@@ -188,7 +188,8 @@ def straight(curves: Curves, line: str, passes: float = NEARLY) -> Finding:
 @_part
 def power(curves: Curves, line: str, least: float, most: float) -> Finding:
     """A line grows like a power of x."""
-    exponent = _exponent(curves[line])
+    logarithms = np.log(curves[line].x), np.log(curves[line].y)
+    exponent = float(np.polyfit(*logarithms, 1)[0])
     return Finding(
         f"{line} grows like the power {exponent:.2f} of x; {least:g} to {most:g} passes.",
         float(least <= exponent <= most),
@@ -342,11 +343,6 @@ def _apart(one: Sequence[float], two: Sequence[float]) -> str:
         times = [ratio + 1 for ratio in ratios]
         return f"{_number(min(times))} to {_number(max(times))} times as much"
     return _span(ratios)
-
-
-def _exponent(curve: Curve) -> float:
-    """The slope of the straight line through the logarithms of all points."""
-    return float(np.polyfit(np.log(curve.x), np.log(curve.y), 1)[0])
 
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"

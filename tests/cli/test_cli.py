@@ -312,6 +312,32 @@ def test_a_bad_request_is_told_in_one_line(
     check_refused(folder, folder.anonymize("people.csv", *request_.split()), code, message)
 
 
+@pytest.mark.parametrize(
+    ("command", "code", "message", "request_"),
+    [
+        ("compare", 2, "whole number", "-k five"),
+        ("compare", 2, "whole number", "-k 5,,6"),
+        ("compare", 2, "no option 'nope'", "-k 5 --methods k-member:nope=1"),
+        ("compare", 2, "end in .csv or .json", "-k 5 -o out.txt"),
+        ("compare", 2, "end in .csv or .json", "-k 5 -o -"),
+        ("compare", 1, "no method could make a release", "-k 121 --methods k-member"),
+        ("curve", 2, "whole number", "-k five"),
+        ("curve", 1, "k = 121 is not possible", "-k 5,121"),
+        ("curve", 2, "no option 'ks'", "-O ks=3"),
+        ("curve", 2, "must end in", "-o out.pdf"),
+        ("curve", 2, "overwrite", "-o out.csv -o out.csv"),
+        ("curve", 2, "cannot be written", "-o nowhere/out.csv"),
+        ("curve", 2, "not k-anonymous", "--method nh -o out.csv"),
+    ],
+)
+def test_refusals_of_studies_come_before_any_file(
+    folder: Folder, command: str, code: int, message: str, request_: str
+) -> None:
+    ran = folder.covey(command, "people.csv", "-s", "people.toml", *request_.split())
+    check_refused(folder, ran, code, message)
+    assert command == "compare" or ran.out == ""
+
+
 def check_refused(folder: Folder, ended: Ran, code: int, message: str) -> None:
     assert ended.code == code
     assert message in ended.err

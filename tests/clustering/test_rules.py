@@ -30,12 +30,8 @@ from covey.schema.requirements import Requirement
 from covey.tables import Table
 from examples import examples
 from oracles import requirements as oracle
+from oracles.rules import PARENT, TREE
 
-TREE = {"top": {"ab": ["a", "b"], "cd": {"c": [], "de": ["d", "e"]}}}
-PARENT = {
-    **{"a": "ab", "b": "ab", "ab": "top", "c": "cd", "d": "de", "e": "de"},
-    **{"de": "cd", "cd": "top"},
-}
 SCHEMA = Schema.of(
     quasi={"age": "numeric"},
     sensitive={"word": {"type": "categorical", "taxonomy": TREE}, "number": {"type": "numeric"}},

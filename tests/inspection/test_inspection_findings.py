@@ -26,14 +26,6 @@ from tables_of_people import people
 CANARY = "Zq7canary"
 
 
-@pytest.fixture
-def folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Folder:
-    monkeypatch.chdir(tmp_path)
-    return Folder(tmp_path, capfd)
-
-
 def draft_of(**columns: list[Any]) -> Draft:
     return covey.inspect(pl.DataFrame(columns, strict=False))
 

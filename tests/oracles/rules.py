@@ -18,6 +18,12 @@ from covey.schema.requirements import (
 
 from .constrained import Rule
 
+TREE = {"top": {"ab": ["a", "b"], "cd": {"c": [], "de": ["d", "e"]}}}
+PARENT = {
+    **{"a": "ab", "b": "ab", "ab": "top", "c": "cd", "d": "de", "e": "de"},
+    **{"de": "cd", "cd": "top"},
+}
+
 
 def rule_of(
     frame: pl.DataFrame, requirement: Requirement, parent: Mapping[str, str] | None = None

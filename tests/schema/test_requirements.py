@@ -28,18 +28,8 @@ from covey.verification import Check
 from covey.verification.rounding import rounded
 from covey.verification.sensitive import Achieved
 from oracles import requirements as oracle
+from oracles.rules import PARENT, TREE
 
-TREE = {"top": {"ab": ["a", "b"], "cd": {"c": [], "de": ["d", "e"]}}}
-PARENT = {
-    "a": "ab",
-    "b": "ab",
-    "ab": "top",
-    "c": "cd",
-    "d": "de",
-    "e": "de",
-    "de": "cd",
-    "cd": "top",
-}
 SCHEMA = covey.Schema.from_dict(
     {
         "columns": {

@@ -399,27 +399,6 @@ def test_without_k_the_schema_is_asked(folder: Folder) -> None:
     assert pl.read_csv("out.csv")["k"].to_list() == [7]
 
 
-@pytest.mark.parametrize(
-    ("code", "message", "request_"),
-    [
-        (2, "whole number", "-k five"),
-        (2, "whole number", "-k 5,,6"),
-        (2, "no option 'nope'", "-k 5 --methods k-member:nope=1"),
-        (2, "end in .csv or .json", "-k 5 -o out.txt"),
-        (2, "end in .csv or .json", "-k 5 -o -"),
-        (1, "no method could make a release", "-k 121 --methods k-member"),
-    ],
-)
-def test_a_bad_request_is_told_in_one_line(
-    folder: Folder, code: int, message: str, request_: str
-) -> None:
-    ended, _, err = compare(folder, *request_.split())
-    assert ended == code
-    assert message in err.splitlines()[-1]
-    assert err.splitlines()[-1].startswith("covey: error: ")
-    assert folder.untouched()
-
-
 def test_places_that_cannot_be_written_are_told_before_the_work(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -534,27 +534,6 @@ def test_another_method_and_a_class_column(folder: Folder) -> None:
     assert told["points"][0]["total_il"] > json.loads(plain)["points"][0]["total_il"]
 
 
-@pytest.mark.parametrize(
-    ("code", "message", "request_"),
-    [
-        (2, "whole number", "-k five"),
-        (1, "k = 121 is not possible", "-k 5,121"),
-        (2, "no option 'ks'", "-O ks=3"),
-        (2, "must end in", "-o out.pdf"),
-        (2, "overwrite", "-o out.csv -o out.csv"),
-        (2, "cannot be written", "-o nowhere/out.csv"),
-        (2, "not k-anonymous", "--method nh -o out.csv"),
-    ],
-)
-def test_refusals_come_before_any_file(
-    folder: Folder, code: int, message: str, request_: str
-) -> None:
-    ended, out, err = curve(folder, *request_.split())
-    assert (ended, out) == (code, "")
-    assert message in err
-    assert folder.untouched()
-
-
 @pytest.mark.parametrize("keeps", [False, True])
 def test_interrupted_it_gives_the_points_that_it_has(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, keeps: bool

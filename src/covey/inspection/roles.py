@@ -61,7 +61,8 @@ def _named_after_people(facts: Facts) -> str | None:
         or ("staff" in concepts and facts.is_text and facts.distinct > FEW)
     ):
         return "the column name suggests an identifier"
-    if "coordinates" in concepts and not repeats_often and _is_exact_place(facts):
+    is_exact = facts.is_text or facts.has_fractions or facts.is_nearly_unique
+    if "coordinates" in concepts and not repeats_often and is_exact:
         return "coordinates, which lead to an address"
     return None
 
@@ -70,10 +71,6 @@ def _names_people(concepts: frozenset[str]) -> bool:
     """Whether the name speaks of names of people, perhaps those at their birth."""
     at_birth = concepts >= {"generic_name", "birth"} and not concepts & {"place", "country"}
     return "person_name" in concepts or at_birth
-
-
-def _is_exact_place(facts: Facts) -> bool:
-    return facts.is_text or facts.has_fractions or facts.is_nearly_unique
 
 
 def _looks_like_names(facts: Facts) -> bool:

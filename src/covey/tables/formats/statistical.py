@@ -91,15 +91,11 @@ def _codebook(about: Any, frame: pl.DataFrame) -> Codebook:
     return Codebook(
         {name: label for name, label in labels.items() if label},
         {
-            name: {_code(value): label for value, label in values.items()}
+            name: {str(as_codes(pl.Series([value]))[0]): label for value, label in values.items()}
             for name, values in about.variable_value_labels.items()
             if name in frame.columns
         },
     )
-
-
-def _code(value: Any) -> str:
-    return str(as_codes(pl.Series([value]))[0])
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────
