@@ -78,6 +78,8 @@ def test_frictionless_finds_it_valid(tmp_path: Path, comma: bool) -> None:
     )
     out = tmp_path / "out.csv"
     covey.anonymize(tmp_path / "in.csv", schema, k=4, to=out, register=False)
+    fields = package_of(out)["resources"][0]["schema"]["fields"]
+    assert [one["name"] for one in fields if "decimalChar" in one] == ["size"] * comma
     report = frictionless.validate(str(path_for(out)))
     assert report.valid, report.flatten(["title", "message"])
     changed = out.read_text().replace("Female", "female", 1)
@@ -92,6 +94,7 @@ def test_a_recipient_needs_nothing_else(release: covey.Release, tmp_path: Path) 
     assert reader.doubts == ()
     assert reader.schema.columns["age"].domain == (0, 120)
     assert reader.frame("bounds").equals(known.frame("bounds"))
+    assert reader.frame("bounds")["age_high"].max() == 120  # where 70 and more ends
     conditions = {"age": (30, 50), "sex": "Female", "birth_date": ("1960-01-01", "1990-12-31")}
     assert reader.count(**conditions) == known.count(**conditions)
     assert covey.verify(path, reader.schema, k=4).holds
@@ -108,6 +111,14 @@ def test_it_names_no_value_that_the_release_does_not_show(
     hidden = set(FRAME["education"]) - shown
     assert not [value for value in hidden if f'"{value}":' in text and value not in shown]
     assert not [value for value in FRAME["diagnosis"].unique() if value in text]
+
+
+def test_only_the_forms_that_occur_are_explained() -> None:
+    people = pl.DataFrame({"c": [*"abab"]})
+    release = covey.anonymize(people, covey.Schema.of(quasi={"c": "categorical"}), k=4)
+    (field,) = release.report.fields
+    assert "any value" in field.reading
+    assert "wider" not in field.reading
 
 
 def test_a_folder_has_one_description_of_all_its_files(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from covey.errors import TableError, UsageError
 from covey.generalisation import Style, generalise
 from covey.measures.rubin import combine
 from covey.reading import ReleasedTable, read_release
+from covey.reading.guess import column_of
 from covey.schema import ColumnType
 from covey.tables import Table
 from examples import examples
@@ -163,6 +164,33 @@ def test_a_release_without_a_description_is_read_by_its_cells(tmp_path: Path) ->
     assert reader.frame("text").equals(reader.table.frame)
 
 
+def test_the_likely_label_is_the_one_that_most_rows_show_exactly() -> None:
+    cells = pl.DataFrame({"x": ["{A, B}"] * 3 + ["B"] * 2})
+    assert read_release(cells).frame()["x"].to_list() == ["B"] * 5
+
+
+def test_numbers_that_begin_with_a_zero_are_codes() -> None:
+    reader = read_release(pl.DataFrame({"x": ["[1, 2]", "3"], "code": ["007", "010"]}))
+    assert reader.frame()["code"].to_list() == ["007", "010"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "settings"),
+    [
+        (["a", "*"], {"type": "categorical"}),
+        (["10*", "***"], {"type": "categorical", "taxonomy": {"build": "prefixes"}}),
+        (["10*", "{a, b}"], {"type": "categorical"}),
+        (["9 and less", "7 and less", "90 and more"], {"type": "numeric", "bottom": 7, "top": 90}),
+        (["1970-01-01 and earlier", "1980-01-01 and earlier", "1999-12-31 and later"],
+         {"type": "date", "bottom": "1970-01-01", "top": "1999-12-31"}),
+        (["1", "a"], None),
+    ],
+)  # fmt: skip
+def test_a_column_is_known_by_its_cells(cells: list[str], settings: dict[str, Any] | None) -> None:
+    expected = {"role": "insensitive"} if settings is None else {"role": "quasi", **settings}
+    assert column_of(cells) == expected
+
+
 def test_rows_are_counted_surely_possibly_and_on_average() -> None:
     reader = read_release(CELLS)
     for conditions, possibly, expected in (
@@ -174,6 +202,7 @@ def test_rows_are_counted_surely_possibly_and_on_average() -> None:
         assert (found.surely, found.possibly) == (0, possibly)
         assert found.expected == pytest.approx(expected)
     assert reader.count(note={"x", "y"}).surely == 2
+    assert reader.count(age=(0, 200)).surely == 4  # a star may stand for a missing number
     assert reader.count(born=("1990-01-01", "1990-12-31")).surely == 1
 
 

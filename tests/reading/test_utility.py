@@ -114,6 +114,15 @@ def test_figures_that_only_the_release_has_are_counted_too() -> None:
     assert of_frames(flat, drawn, ["correlation of x and y"]).uses[0].lost == 1
 
 
+def test_dates_of_the_original_are_read_in_their_format() -> None:
+    frame = pl.DataFrame({"born": [f"{1 + n % 20:02}.03.1970" for n in range(40)], "x": range(40)})
+    column = {"type": "date", "format": "%d.%m.%Y"}
+    schema = covey.Schema.of(quasi={"born": column}, insensitive=["x"])
+    reader = read_release(covey.anonymize(frame, schema, k=2).table, schema=schema)
+    (use,) = utility(frame, reader, uses=["count where born < 1970-03-11"]).uses
+    assert use.figures[0].original == 20
+
+
 def test_values_of_ten_rows_have_figures_of_their_own_and_those_of_nine_share_one() -> None:
     assert typed_levels(pl.DataFrame({"x": [*"a" * 10, *"b" * 9]}), 10) == {"x": ["a", OTHERS]}
 

@@ -35,19 +35,16 @@ def adult(tmp_path_factory: pytest.TempPathFactory, uci_adult: pl.DataFrame) -> 
     return path
 
 
-@pytest.mark.parametrize("k", [2, 10, 100])
-def test_adult_by_byun_verifies_with_an_outside_group_by(
-    adult: Path, tmp_path: Path, k: int
-) -> None:
+def test_adult_by_byun_verifies_with_an_outside_group_by(adult: Path, tmp_path: Path) -> None:
     quasi = {
         "age": "numeric",
         "education-num": "numeric",
         **dict.fromkeys(CATEGORIES, "categorical"),
     }
     schema = covey.Schema.of(quasi=quasi, identifier=["education"], sensitive=["salary"])
-    release = covey.anonymize(adult, schema, require=[covey.KAnonymity(k)], seed=0)
+    release = covey.anonymize(adult, schema, require=[covey.KAnonymity(10)], seed=0)
     release.write(tmp_path / "out.csv")
-    assert smallest_group_by(tmp_path / "out.csv", list(quasi)) == release.verdict.k >= k
+    assert smallest_group_by(tmp_path / "out.csv", list(quasi)) == release.verdict.k >= 10
     assert release.table.height == 30_162
 
 
