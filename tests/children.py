@@ -98,11 +98,10 @@ def children(
 
 
 _STOPPING = """
-import os, random, signal, sys, time
+import os, random, sys, time
 
 from covey.tables import files
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup has it ignored
 code, sent, times = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 dice = random.Random(1)
 for _ in range(times):

@@ -1,5 +1,6 @@
 import gc
 import secrets
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ builds.use_asked()
 def pytest_configure() -> None:
     """No test says anything about kernels that were built from other sources."""
     builds.refuse_stale()
+    # nohup has it ignored, and processes that are to be interrupted would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

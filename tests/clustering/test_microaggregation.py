@@ -209,12 +209,12 @@ def test_large_tables_are_worked_on_in_blocks(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_budget_is_used_and_kept() -> None:
     encoded = table(400)
-    found = METHODS["covey"](encoded, 3, seed=1, objective="sse", budget=0.3)
-    fast = METHODS["covey"](encoded, 3, seed=1, objective="sse", effort="fast")
-    assert found.smallest >= 3
-    assert sum_of_squares(encoded, Groups(found.labels)) < sum_of_squares(
-        encoded, Groups(fast.labels)
+    found, hurried = (
+        Groups(METHODS["covey"](encoded, 3, seed=1, objective="sse", budget=budget).labels)
+        for budget in (1.0, 1e-9)  # seconds: enough for checked kernels on a busy machine, too
     )
+    assert found.smallest >= 3
+    assert sum_of_squares(encoded, found) < sum_of_squares(encoded, hurried)
 
 
 # ── refinement ──────────────────────────────────────────────────────────────────────────────────

@@ -262,6 +262,7 @@ def test_there_is_no_bound_if_missing_cells_match_anything() -> None:
     assert least_loss(encoded, Groups(np.array([0, 0, 1, 1])), 2) is None
 
 
+@pytest.mark.slow
 def test_the_custodian_alone_learns_how_far_the_loss_is_from_the_least(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -109,6 +109,7 @@ def test_without_a_place_to_keep_it_a_key_is_drawn_for_once(
     assert one.fingerprint != other.fingerprint
 
 
+@pytest.mark.slow
 def test_a_key_tells_nothing_of_itself(tmp_path: Path) -> None:
     """Neither in its repr, nor in what a release and its reports hold, nor by copying."""
     key = Key(SECRET)

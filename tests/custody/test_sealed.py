@@ -538,6 +538,7 @@ with spool.appender("leaf") as appender:
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_time_the_work_is_resumed_and_nobody_reads_it(tmp_path: Path) -> None:
     for round_ in range(3):
         folder = tmp_path / f"work{round_}"

@@ -126,6 +126,7 @@ def run(line: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert code == 0, f"{line}\n{capfd.readouterr().err}"
 
 
+@pytest.mark.slow
 def test_the_notebook_of_a_recipient_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn")
     monkeypatch.chdir(tmp_path)

@@ -104,6 +104,7 @@ def test_months_keep_k_candidates_by_brute_force() -> None:
     assert {*pictures.MONTHS, *pictures.STATES, *(m.subtitle for m in months)} <= {*texts(text)}
 
 
+@pytest.mark.slow
 def test_rounds_are_told_for_every_effort() -> None:
     table = encode(Table(demo.people(150)), demo.schema())
     found = pictures.steps(table, K)

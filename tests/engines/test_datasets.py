@@ -567,6 +567,7 @@ def test_what_is_sent_to_workers_holds_no_key(tmp_path: Path) -> None:
         pickle.dumps(secret)
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_a_folder(folder: Folder) -> None:
     frame, known = people(), schema()
     spread(frame, folder.path / "in")
@@ -610,6 +611,7 @@ def test_an_interrupt_names_what_is_left(folder: Folder, monkeypatch: pytest.Mon
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_the_register_knows_people_of_releases_in_parts(tmp_path: Path) -> None:
     """A release in memory and one in parts of the same people are combined."""
     frame, known = people(), schema()
@@ -634,6 +636,7 @@ def test_the_register_knows_people_of_releases_in_parts(tmp_path: Path) -> None:
     assert not (tmp_path / "more").exists()
 
 
+@pytest.mark.slow
 def test_samples_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that are learnt from earlier batches leave out only what no sample would keep."""
     monkeypatch.setattr(steps, "SAMPLED", 60)

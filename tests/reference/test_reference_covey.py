@@ -192,6 +192,7 @@ def test_labels_of_rows_that_stay_together_are_those_of_the_reference(
         assert len({fast[row] for row in np.flatnonzero(own == atom)}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "k", "options"),
     [
@@ -265,6 +266,7 @@ def crowd(
     return encode(Table(frame), schema, class_column=CLASS if classes else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "k", "options"),
     [
@@ -292,6 +294,7 @@ def test_labels_of_several_blocks_are_those_of_the_reference(
     assert (-1 in fast) == ("max_suppressed" in options)
 
 
+@pytest.mark.slow
 def test_labels_of_rounds_in_several_blocks_are_those_of_the_reference() -> None:
     """At most 128 groups are in a block; here most groups cost nothing, to save time."""
     table = crowd(9000, 8, ages=2, towns=4)

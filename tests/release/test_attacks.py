@@ -267,6 +267,7 @@ def clustered(known: Known) -> Known:
     return Known(frame, known.schema, known.leaves, known.sensitive)
 
 
+@pytest.mark.slow
 def test_nobodys_value_is_certain_where_two_are_required(known: Known) -> None:
     people = clustered(known)
     for asked in (
@@ -316,6 +317,7 @@ def remaining(known: Known, one: Release, other: Release) -> Longs:
     )
 
 
+@pytest.mark.slow
 def test_asking_again_tells_nothing_new(known: Known, release: Release, tmp_path: Path) -> None:
     shuffled = known.frame.sample(fraction=1, shuffle=True, seed=5)
     again = covey.anonymize(shuffled, known.schema, require=[KAnonymity(K)])

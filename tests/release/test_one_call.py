@@ -43,6 +43,7 @@ def test_columns_that_are_not_named_are_removed_and_said() -> None:
     assert not any("'income'" in w for w in named.report.warnings if "given no role" in w)
 
 
+@pytest.mark.slow
 def test_a_dropped_number_of_people_is_removed_and_asked_about(tmp_path: Path) -> None:
     stays = pl.concat([FRAME, FRAME]).with_columns(
         patient_id=pl.Series([f"P{i:05}" for i in range(300)] * 2)

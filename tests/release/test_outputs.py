@@ -366,7 +366,7 @@ for turn in itertools.count():
 def test_stopped_at_any_time_there_is_one_generation(tmp_path: Path, sent: signal.Signals) -> None:
     paths = [tmp_path / name for name in NAMES]
     publish(tmp_path)
-    for _ in stopped_at_any_time(AGAIN, *paths, sent=sent, times=20):
+    for _ in stopped_at_any_time(AGAIN, *paths, sent=sent, times=12):
         found = state(tmp_path)
         assert len(set(found.values())) == 1
         assert "t.csv" in found

@@ -27,6 +27,7 @@ from covey.cli import main as cli
 from covey.report import Rows
 from covey.schema.requirements import KAnonymity
 from covey.schema.taxonomy import ROOT
+from examples import examples
 
 TREE = {"any": {"warm": ["red", "orange"], "cold": {"sea": ["blue", "teal"], "leaf": ["green"]}}}
 QUASI: dict[str, Any] = {
@@ -106,7 +107,7 @@ def covers(column: str, value: Any, cell: str | None, towns: set[str | None]) ->
 
 
 @given(patients(), KS)
-def test_p1_to_p5_everyone_hides_among_k_and_nothing_else_changes(
+def test_p1_to_p7_everyone_hides_among_k_and_nothing_else_changes(
     frame: pl.DataFrame, k: int
 ) -> None:
     assume(frame.height >= k)
@@ -125,10 +126,13 @@ def test_p1_to_p5_everyone_hides_among_k_and_nothing_else_changes(
             assert covers(column, frame[column][int(here)], out[column][there], towns)
         for kept in ("illness", "ward"):  # P4, P5
             assert out[kept][there] == frame[kept][int(here)]
+    keys = [tuple((cell is not None, cell) for cell in row) for row in _comparable(out)]
+    assert keys == sorted(keys)  # P7: by what they show
 
 
 @pytest.mark.slow
 @given(patients(), KS, st.randoms(use_true_random=False))
+@examples(50)
 def test_p6_any_permutation_of_the_rows_gives_the_same_bytes(
     frame: pl.DataFrame, k: int, random: Any
 ) -> None:
@@ -140,14 +144,6 @@ def test_p6_any_permutation_of_the_rows_gives_the_same_bytes(
     assert one.report.losses == other.report.losses
 
 
-@given(patients(), KS)
-def test_p7_rows_leave_sorted_by_what_they_show(frame: pl.DataFrame, k: int) -> None:
-    assume(frame.height >= k)
-    out = release_of(frame, k).table
-    keys = [tuple((cell is not None, cell) for cell in row) for row in _comparable(out)]
-    assert keys == sorted(keys)
-
-
 def _comparable(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
     encoded = frame.with_columns(pl.col(pl.String).cast(pl.Binary))
     return encoded.rows()
@@ -155,6 +151,7 @@ def _comparable(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
 
 @pytest.mark.slow
 @given(patients(), KS, st.permutations(list(SCHEMA.columns)))
+@examples(50)
 def test_p9_permuting_columns_permutes_the_release(
     frame: pl.DataFrame, k: int, order: list[str]
 ) -> None:
@@ -170,6 +167,7 @@ def test_p9_permuting_columns_permutes_the_release(
 
 @pytest.mark.slow
 @given(patients(), KS)
+@examples(50)
 def test_p9_new_names_in_the_same_order_change_the_header_alone(
     frame: pl.DataFrame, k: int
 ) -> None:
@@ -182,6 +180,7 @@ def test_p9_new_names_in_the_same_order_change_the_header_alone(
 
 
 @given(patients(), KS)
+@examples(50)
 def test_p12_reported_losses_are_those_of_the_released_cells(frame: pl.DataFrame, k: int) -> None:
     assume(frame.height >= k)
     release = release_of(frame, k)
@@ -197,6 +196,7 @@ def test_p12_reported_losses_are_those_of_the_released_cells(frame: pl.DataFrame
 
 
 @given(patients(max_size=2).map(lambda frame: frame[:1]), st.integers(2, 9), st.data())
+@examples(50)
 def test_p13_equal_rows_lose_nothing(frame: pl.DataFrame, copies: int, data: st.DataObject) -> None:
     many = pl.concat([frame] * copies)
     release = release_of(many, data.draw(st.integers(2, copies)))
@@ -205,13 +205,16 @@ def test_p13_equal_rows_lose_nothing(frame: pl.DataFrame, copies: int, data: st.
 
 
 @given(patients())
+@examples(50)
 def test_p13_k_of_all_rows_makes_one_class_and_one_more_is_refused(frame: pl.DataFrame) -> None:
     assert release_of(frame, frame.height).verdict.classes == 1
     with pytest.raises(covey.InfeasibleError):
         release_of(frame, frame.height + 1)
 
 
+@pytest.mark.slow
 @given(patients(), KS)
+@examples(50)
 def test_p16_a_release_of_classes_of_k_is_released_as_it_is(frame: pl.DataFrame, k: int) -> None:
     """k-member fills groups of exactly k, so larger classes may be parted; these cannot be."""
     assume(frame.height >= k)
@@ -225,7 +228,9 @@ def test_p16_a_release_of_classes_of_k_is_released_as_it_is(frame: pl.DataFrame,
     assert covey.anonymize(exact, flat, require=[KAnonymity(k)]).table.equals(exact)
 
 
+@pytest.mark.slow
 @given(patients(), KS)
+@examples(50)
 def test_both_styles_show_the_same_groups(frame: pl.DataFrame, k: int) -> None:
     assume(frame.height >= k)
     plain = release_of(frame, k)
@@ -236,7 +241,9 @@ def test_both_styles_show_the_same_groups(frame: pl.DataFrame, k: int) -> None:
     assert covey.verify(styled.table, SCHEMA, [KAnonymity(k)]).holds
 
 
+@pytest.mark.slow
 @given(patients(), KS, st.sampled_from(["csv", "csv.gz", "parquet"]))
+@examples(50)
 def test_what_is_written_verifies_and_says_the_same(
     tmp_path: Path, frame: pl.DataFrame, k: int, suffix: str
 ) -> None:
@@ -438,6 +445,7 @@ def test_costs_tell_what_each_row_of_the_input_paid() -> None:
 
 @pytest.mark.slow
 @given(patients(), KS, st.sampled_from(["k-member", "nh"]), st.randoms(use_true_random=False))
+@examples(50)
 def test_costs_sum_up_to_the_report_whatever_the_order(
     frame: pl.DataFrame, k: int, method: str, random: Any
 ) -> None:

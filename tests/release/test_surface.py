@@ -155,6 +155,7 @@ def test_importing_covey_or_its_command_line_loads_nothing_heavy() -> None:
     assert not loaded_after("import covey.cli.main") & heavy
 
 
+@pytest.mark.slow
 def test_the_verifier_loads_no_compiled_code() -> None:
     assert KERNELS not in loaded_after("import covey; covey.verify")
     assert KERNELS in loaded_after("import covey; covey.METHODS")

@@ -16,6 +16,8 @@ from covey.custody.register import Register
 from covey.studio.work import History
 from studios import PEOPLE, Inside, inside
 
+pytestmark = pytest.mark.slow  # a release is made before the first test, and several later
+
 
 @pytest.fixture(autouse=True, scope="module")
 def register(custodian: Path) -> Iterator[Register]:
@@ -114,7 +116,6 @@ def test_a_request_that_makes_no_sense_is_answered(
     assert 'class="told bad"' in page
 
 
-@pytest.mark.slow
 def test_from_a_look_to_the_same_bytes(browser: Inside, register: Register, tmp_path: Path) -> None:
     for entry in register.releases():
         register.forget(entry.id)

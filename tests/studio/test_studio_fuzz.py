@@ -97,6 +97,7 @@ def keeps_its_word(work: Work) -> None:
 
 
 # What is on a page depends on all clicks before, so an example is a seed and not a list of clicks.
+@pytest.mark.slow
 @examples(30)
 @given(st.integers(0, 2**32))
 def test_random_clicks_are_undone_one_by_one(studio: Inside, seed: int) -> None:
@@ -135,6 +136,7 @@ ACTIONS = [
 PIECES = [f"{step.name}/piece/{piece}" for step in STEPS.values() for piece in step.pieces]
 
 
+@pytest.mark.slow
 @examples(100)
 @given(st.integers(0, 2**32))
 def test_no_odd_value_in_a_form_brings_it_down(studio: Inside, seed: int) -> None:

@@ -265,6 +265,7 @@ def test_its_files_are_for_nobody_else(studio: Served) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_told_and_replaced(studio: Served) -> None:
     with_an_upload(studio)  # the table that was named at the start is open by then
     workers = [process for process in studio.children() if is_worker(process)]
