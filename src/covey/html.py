@@ -106,9 +106,9 @@ def explained(name: str, sentence: str, note: str = "") -> Html:
     return together((name, element("span", sentence + note, class_="explained")))
 
 
-def scrolled(grid: Html, name: str) -> Html:
+def scrolled(grid: Html, name: str, *, class_: str = "scroll") -> Html:
     """A table in a scrollable region, for narrow screens; the keyboard scrolls it too."""
-    return element("div", grid, class_="scroll", tabindex="0", role="region", aria_label=name)
+    return element("div", grid, class_=class_, tabindex="0", role="region", aria_label=name)
 
 
 def facts(figures: Iterable[tuple[str, str, str]]) -> Html:

@@ -20,7 +20,7 @@ from covey.demo import people
 from covey.errors import UsageError
 from covey.measures.marginals import marginals
 from covey.measures.rubin import quantile_of_t
-from covey.measures.uses import OTHERS, typed_levels
+from covey.measures.uses import OTHERS, QUANTILES, typed_levels
 from covey.measures.uses import estimates as estimates_of
 from covey.measures.utility import Figure, _design, _pmse_ratio, share_kept
 from covey.measures.utility import utility as of_frames
@@ -136,16 +136,19 @@ def test_means_medians_and_shares_are_those_of_the_rows() -> None:
     share, of_share = estimates("share of sex = Female where age >= 65")[""]
     assert share == pytest.approx(old.count("Female") / len(old))
     assert of_share == pytest.approx(share * (1 - share) / len(old))
-    median, of_median = estimates("median of age")[""]
-    assert median == statistics.median(FRAME["age"])
-    resampled = stats.bootstrap(
-        (FRAME["age"].to_numpy(),),
-        np.median,
-        n_resamples=300,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    )
-    assert math.sqrt(of_median) == pytest.approx(resampled.standard_error, abs=0.35)
+
+
+@pytest.mark.parametrize(("kind", "place"), [*zip(QUANTILES, (1, 0, 2), strict=True)])
+def test_quartiles_are_those_of_the_rows_with_the_error_of_resampling(
+    kind: str, place: int
+) -> None:
+    income = people(3_000)["income"].drop_nulls().to_numpy()
+    use = Use("", kind, ("income",))
+    (found,) = estimates_of(use, pl.DataFrame({"income": income}), {})
+    assert found.value == statistics.quantiles(income.tolist(), n=4, method="inclusive")[place]
+    resampled = np.random.default_rng(0).choice(income, (400, len(income)))
+    error = np.quantile(resampled, QUANTILES[kind], axis=1).std()
+    assert math.sqrt(found.variance) == pytest.approx(error, rel=0.25)
 
 
 def test_counts_and_conditions_are_those_of_the_rows() -> None:

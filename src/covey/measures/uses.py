@@ -18,6 +18,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _NORMAL = 1.959964  # half the width of an interval of 95 %, in standard errors
+QUANTILES = {"median": 0.5, "lower quartile": 0.25, "upper quartile": 0.75}
 OTHERS = "all others"  # of the values that too few rows have
 
 
@@ -85,12 +86,14 @@ def _of_one(use: Use, cells: pl.Series, label: str) -> Iterator[Estimate]:
         found = float(numbers.mean()), float(numbers.var(ddof=1)) / len(numbers)
         yield Estimate(label, *found, len(numbers))
         return
-    # The ranks between which the median lies in 95 % of samples (Woodruff 1952).
-    middle, half = len(numbers) / 2, _NORMAL * math.sqrt(len(numbers)) / 2
+    # The ranks between which the quantile lies in 95 % of samples (Woodruff 1952).
+    level = QUANTILES[use.kind]
+    middle = len(numbers) * level
+    half = _NORMAL * math.sqrt(middle * (1 - level))
     ends = np.clip([middle - half, middle + half - 1], 0, len(numbers) - 1).astype(int)
     low, high = numbers[ends]
     error = float(high - low) / (2 * _NORMAL)
-    yield Estimate(label, float(np.median(numbers)), error**2, len(numbers))
+    yield Estimate(label, float(np.quantile(numbers, level)), error**2, len(numbers))
 
 
 def _of_both(some: int, rows: int) -> int:

@@ -17,7 +17,7 @@ from covey._core.arrays import Floats, Longs
 from covey.errors import percent
 from covey.measures.marginals import Marginals, marginals
 from covey.measures.rubin import Combined, combine
-from covey.measures.uses import Estimate, estimates, scale_of, typed_levels
+from covey.measures.uses import QUANTILES, Estimate, estimates, scale_of, typed_levels
 from covey.schema.uses import Use
 from covey.verification.rounding import rounded
 
@@ -114,7 +114,7 @@ def _spelled(number: float | None, ends: Ends | None) -> str:
 
 
 def _digits(number: float) -> str:
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
 
 def share_kept(uses: Sequence[UseFigures]) -> float | None:
@@ -147,7 +147,7 @@ class Utility:
     draws: int
     marginals: Marginals
     pmse_ratio: float | None  # 1 if no model tells drawn rows from original ones
-    columns: tuple[UseFigures, ...]  # means, medians and correlations
+    columns: tuple[UseFigures, ...]  # means, quartiles and correlations
     uses: tuple[UseFigures, ...]
 
     def published(self) -> "Utility":
@@ -219,11 +219,11 @@ def of_uses(
 
 
 def _usual(frame: pl.DataFrame) -> Iterator[Use]:
-    """The mean and the median of each column of numbers, and all their correlations."""
+    """The mean and the quartiles of each column of numbers, and all their correlations."""
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
     for name in numbers:
-        yield Use(f"mean of {name}", "mean", (name,))
-        yield Use(f"median of {name}", "median", (name,))
+        for kind in ("mean", *QUANTILES):
+            yield Use(f"{kind} of {name}", kind, (name,))
     for place, name in enumerate(numbers):
         for other in numbers[place + 1 :]:
             yield Use(f"correlation of {name} and {other}", "correlation", (name, other))

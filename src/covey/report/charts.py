@@ -455,7 +455,7 @@ def lines(
 
 
 _CELL = 26  # pixels
-_HALF_DARK = 0.25  # the share from which letters are light
+_DARKEST, _LIGHT = 0.5, 0.35  # shares: all above are as dark; from here on, letters are light
 
 
 def heat_map(names: Sequence[str], shares: Mapping[tuple[str, str], float]) -> "alt.LayerChart":
@@ -471,7 +471,7 @@ def heat_map(names: Sequence[str], shares: Mapping[tuple[str, str], float]) -> "
     for pair, share in shares.items():
         if place.keys() >= {*pair}:
             column, row = sorted(place[name] for name in pair)
-            ink = "white" if share > _HALF_DARK else INK
+            ink = "white" if share > _LIGHT else INK
             square = {"row": row, "column": column, "share": share}
             data.append({**square, "ink": ink, "text": f"{100 * share:.0f}"})
     labels: dict[str, Any] = {
@@ -484,7 +484,7 @@ def heat_map(names: Sequence[str], shares: Mapping[tuple[str, str], float]) -> "
     base = alt.Chart(alt.InlineData(data)).encode(
         x=across, y=y.axis(**labels, minExtent=room + _GAP)
     )
-    shades = alt.Scale(domain=[0, 2 * _HALF_DARK], range=[0.05, 1], clamp=True)
+    shades = alt.Scale(domain=[0, _DARKEST], range=[0.05, 1], clamp=True)
     squares = base.mark_rect(color=LINE).encode(
         opacity=alt.Opacity("share:Q", scale=shades, legend=None)
     )

@@ -540,14 +540,15 @@ def utility_parts(found: Utility) -> Iterator[Html]:
         yield _use_figures(found.uses)
     yield element("h3", "Which pairs of columns keep least")
     yield _pairs_of_columns(kept)
-    figures_of_columns = element("summary", "Means, medians and correlations")
+    figures_of_columns = element("summary", "Means, quartiles and correlations")
     yield element("details", figures_of_columns, _use_figures(found.columns))
 
 
 def _use_figures(uses: Sequence[UseFigures]) -> Html:
     """The figures of some uses, those of the original only if they are known."""
     head, rows = shown(uses)
-    return scrolled(table(head, rows, numbers=range(1, len(head) - 1)), "figures of uses")
+    grid = table(head, rows, numbers=range(1, len(head) - 1))
+    return scrolled(grid, "figures of uses", class_="scroll wrapped")
 
 
 def _pairs_of_columns(kept: Marginals) -> Html:
