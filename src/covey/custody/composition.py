@@ -130,7 +130,10 @@ class Composition:
         if self.incomparable:
             found.append(f"{len(self.incomparable):,} could not be compared")
         if self.earlier and self.holds:
-            found.append(f"together, everyone still has at least {self.fewest:,} candidates")
+            found.append(
+                f"together, everyone still has at least {self.fewest:,} candidates, and half of "
+                f"the people {self.median:,} or more"
+            )
         return f"{count(every, 'earlier release')} in the register: {'; '.join(found)}"
 
     def remedy(self) -> str:

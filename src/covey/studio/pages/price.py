@@ -20,7 +20,6 @@ from covey.studio.steps import BLOCKED, DONE, NEXT, Step
 from covey.studio.workers import StudioJob
 
 _DRAWN = (3, 8, 15, 22, 29, 41)  # pieces of prices after which the curve is drawn again
-_MOST_DATES = 3  # of earlier releases, in words
 _LONGEST_USES = "5000"  # signs
 _WORDS = ui.WORDS["price"]
 _SWAPS = "answer earlier line rail same"  # what a move of k changes; the slider itself stays
@@ -231,9 +230,10 @@ async def _earlier(studio: Studio) -> Html | None:
         return None
     job = studio.find("followed") if _has_prices(studio) and "make" not in studio.jobs else None
     follows = studio.schema.require.composition == "follow"
+    exposed, costs = _both_ways(job)
     options = [
-        ("no", "no: form new groups", _exposed(job), not follows),
-        ("yes", "yes: the same people stay together", _costs(job), follows),
+        ("no", "no: form new groups", exposed, not follows),
+        ("yes", "yes: the same people stay together", costs, follows),
     ]
     card = ui.card(
         "Keep everyone's group together?",
@@ -255,39 +255,25 @@ def _has_prices(studio: Studio) -> bool:
 
 
 def _on(dates: Sequence[date]) -> str:
-    """The last dates, in words."""
-    named = [f"{each.day} {each:%B %Y}" for each in dates[-_MOST_DATES:]]
-    more = f", and {count(len(dates) - _MOST_DATES, 'time')} before" * (len(dates) > _MOST_DATES)
-    *first, last = named
-    return f"on {', '.join(first)} and {last}{more}" if first else f"on {last}"
+    """The last two dates, in words."""
+    named = " and ".join(f"{each.day} {each:%B %Y}" for each in dates[-2:])
+    return f"{'most recently ' if len(dates) > 2 else ''}on {named}"
 
 
-def _compared(job: StudioJob | None) -> Compared | str:
-    """What is known of both ways, or why nothing is."""
+def _both_ways(job: StudioJob | None) -> tuple[str, str]:
+    """What is lost from scratch and what it costs to follow, as far as it is known."""
     if job is None or not job.is_done:
-        return "…"
-    return f"not known: {job.error}" if job.error is not None else job.result
-
-
-def _exposed(job: StudioJob | None) -> str:
-    """What all releases together no longer protect if this one is made from scratch."""
-    found = _compared(job)
-    if isinstance(found, str):
-        return found
-    exposed = percent(found.scratch.below_k)
-    return f"with all releases, {exposed} have fewer than {found.scratch.k:,} candidates"
-
-
-def _costs(job: StudioJob | None) -> str:
-    """What it costs to follow, and who is left out for it."""
-    found = _compared(job)
-    if isinstance(found, str):
-        return found
+        return "…", "…"
+    if job.error is not None:
+        return f"not known: {job.error}", "not known"
+    found: Compared = job.result
+    exposed, k = percent(found.scratch.below_k), found.scratch.k
+    scratch = f"with all releases, {exposed} have fewer than {k:,} candidates"
     if found.follower is None:
-        return f"not possible: {found.obstacle}"
+        return scratch, f"not possible: {found.obstacle}"
     out, price = found.follower.rows.suppressed, found.follower.price or 0.0
     costs = f"costs about {percent(max(price, 0.0))} more loss"
-    return f"{costs}, {count(out, 'row')} left out" if out else costs
+    return scratch, f"{costs}, {count(out, 'row')} left out" if out else costs
 
 
 async def _earlier_piece(studio: Studio, _: Mapping[str, str]) -> Part:
