@@ -60,11 +60,15 @@ RUNNER = Path(__file__).with_name("peer_runs.py")
 # ── the peers ───────────────────────────────────────────────────────────────────────────────────
 
 
-def as_covey_spells(released: pl.DataFrame) -> pl.DataFrame:
+def as_covey_spells(released: pl.DataFrame, schema: covey.Schema) -> pl.DataFrame:
     """`17-25` and `a,b` with a column of counts: the notation of anonypy and anonypyx."""
     cells = released.select(
-        *(pl.col(name).map_elements(_interval, pl.String) for name in tables.NUMBERS),
-        *(pl.col(name).map_elements(_set, pl.String) for name in tables.CATEGORIES),
+        *(
+            pl.col(name).map_elements(
+                _interval if column.type is ColumnType.NUMERIC else _set, pl.String
+            )
+            for name, column in schema.quasi.items()
+        ),
         pl.col(tables.SENSITIVE),
     )
     rows = pl.int_range(released.height, eager=True).repeat_by(released["count"]).explode()
@@ -80,7 +84,7 @@ def _set(cell: str) -> str:
     return spell_set(cell.split(",")) if "," in cell else cell
 
 
-def as_it_is(released: pl.DataFrame) -> pl.DataFrame:
+def as_it_is(released: pl.DataFrame, _: covey.Schema) -> pl.DataFrame:
     """No change: anjana uses the labels of the given hierarchies, and covey its own notation."""
     return released
 
@@ -93,7 +97,7 @@ class Anonymizer:
     label: str
     point: str  # its label in the picture
     packages: tuple[str, ...] = ()  # of its environment; none for covey's
-    spell: Callable[[pl.DataFrame], pl.DataFrame] = as_it_is
+    spell: Callable[[pl.DataFrame, covey.Schema], pl.DataFrame] = as_it_is
     series: str = OTHERS
 
 
@@ -241,7 +245,7 @@ def judged(
     about: dict[str, Any],
 ) -> Result:
     """Judge the release in the folder with covey's verifier and measures."""
-    released = who.spell(pl.read_csv(folder / "released.csv", infer_schema=False))
+    released = who.spell(pl.read_csv(folder / "released.csv", infer_schema=False), schema)
     verdict = covey.verify(released, schema, covey.KAnonymity(k))
     losses = covey.measure(rows, released, schema, k=k)
     assert losses.gcp is not None  # every taxonomy is declared

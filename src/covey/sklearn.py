@@ -269,15 +269,18 @@ def _classes_of(shown: Sequence[_Shown], cells: Sequence[pl.Series]) -> Longs:
 class ReleaseEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Numbers for the cells of a release, and the same for ordinary rows.
 
-    A column of numbers or dates becomes two: the middle of each cell and its width, which is 0 for
-    an ordinary number. A column of labels becomes one for each label: the share of it among those
-    that the cell may stand for. So a model that was trained on a release predicts ordinary rows.
+    A column of numbers or dates becomes the middle of each cell, a column of labels one for each
+    label: the share of it among those that the cell may stand for. So a model that was trained on
+    a release predicts ordinary rows.
 
-    `schema` says what the columns are, by their names; otherwise the forms of their cells do.
+    `schema` says what the columns are, by their names; otherwise the forms of their cells do. With
+    `widths`, the width of each cell of numbers or dates is a feature, too. It is 0 for all ordinary
+    rows, so a model that has learnt from it predicts them badly; it is for models of releases.
     """
 
-    def __init__(self, schema: Schema | None = None) -> None:
+    def __init__(self, schema: Schema | None = None, *, widths: bool = False) -> None:
         self.schema = schema
+        self.widths = widths
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - as scikit-learn has it
         """Learn the labels, and what stands for a missing number."""
@@ -298,14 +301,23 @@ class ReleaseEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         columns = _columns(self, X, reset=False)
         return np.column_stack(
-            [one.features(cells) for one, cells in zip(self.columns_, columns, strict=True)]
+            [
+                one.features(cells)[:, : len(self._endings(one))]
+                for one, cells in zip(self.columns_, columns, strict=True)
+            ]
         )
 
+    def _endings(self, one: "_Numbers | _Labels") -> tuple[str, ...]:
+        """What the names of the features of a column end in."""
+        return one.endings if self.widths or isinstance(one, _Labels) else one.endings[:1]
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
-        """NAME and NAME_width for numbers, NAME_LABEL for labels."""
+        """NAME for numbers, with `widths` NAME_width, too, and NAME_LABEL for labels."""
         check_is_fitted(self)
         pairs = zip(_names(self), self.columns_, strict=True)
-        return np.array([name + end for name, one in pairs for end in one.endings], dtype=object)
+        return np.array(
+            [name + end for name, one in pairs for end in self._endings(one)], dtype=object
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

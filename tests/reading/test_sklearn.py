@@ -114,7 +114,7 @@ def test_cells_become_middles_widths_and_shares() -> None:
             "born": ["1970-01-02", "[1970-01-02, 1970-01-04]", "1970-01-02", "1970-01-02"],
         }
     )
-    encoder = ReleaseEncoder().set_output(transform="polars").fit(cells)
+    encoder = ReleaseEncoder(widths=True).set_output(transform="polars").fit(cells)
     found = encoder.transform(cells)
     assert found.columns == ["age", "age_width", "job_Baker", "job_Cook", "born", "born_width"]
     assert found["age"].to_list() == [34.5, 20, (34.5 + 20) / 2, (34.5 + 20) / 2]
@@ -125,6 +125,8 @@ def test_cells_become_middles_widths_and_shares() -> None:
     assert encoder.transform(ordinary).row(0) == (25, 0, 0, 1, 2, 0)
     unknown = pl.DataFrame({"age": ["25"], "job": ["Smith"], "born": ["1970-01-03"]})
     assert encoder.transform(unknown).row(0)[2:4] == (0, 0)
+    bare = ReleaseEncoder().set_output(transform="polars").fit(cells).transform(cells)
+    assert bare.equals(found.drop("age_width", "born_width"))
 
 
 def test_codes_are_the_same_labels_as_numbers_and_as_texts() -> None:
