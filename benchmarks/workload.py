@@ -1,21 +1,18 @@
 """Train a classifier on releases, and try it on ordinary rows that no release contains.
 
 In each run, a fifth of the rows is held back, and the rest is released, each time by another key.
-Boosted trees (scikit-learn's `HistGradientBoostingClassifier`) learn a class from the release. The
-AUC is that of their predictions for the rows that were held back: 0.5 is by chance, 1 is perfect.
+Boosted trees learn a class from the release, and predict it for the rows that were held back. The
+AUC is 0.5 by chance, and 1 if it is perfect.
 
 - "AUC": learnt from the cells, by `covey.sklearn.ReleaseEncoder`
 - "draws": learnt from two tables drawn from the release (`covey.read_release`), one below the other
 - "widths": learnt from the cells and how wide they are
-- "within": the same, but learnt from one half of the release and tried on the other, as someone
-  does who has nothing but the release
+- "within": the same, but learnt from one half of the release and tried on its other half
 - "CM": the classification metric of the release
 
 Figures are means over the runs, with the standard error of the mean. "To covey" is the difference
-to the covey method in the same runs. For "weights", a tenth of the rows tells the mutual
-information of each column and the class; its square root (1 on average, at least 0.4) becomes the
-weight of the column. This tenth is not released; "a tenth less" has the same rows and no weights.
-anonypyx runs in its own environment, and is skipped where pip cannot install it.
+to the covey method in the same runs. anonypyx runs in its own environment, and is skipped where pip
+cannot install it.
 
 The tables: Adult (salary class), the census (an income above 100,000), and the adults of NIST's
 national excerpt (difficulty walking, which 9 % have).
@@ -34,7 +31,7 @@ import numpy as np
 import polars as pl
 from benchmarks import peers, tables
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import mutual_info_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 import covey
@@ -70,40 +67,21 @@ def problem(name: str, data: Path | None) -> tuple[pl.DataFrame, covey.Schema]:
     return frame.select(*quasi, CLASS), schema
 
 
-# ── releases ────────────────────────────────────────────────────────────────────────────────────
-
-
-def weighted(schema: covey.Schema, others: pl.DataFrame) -> covey.Schema:
-    """Columns weighted by what they tell of the class in other rows."""
-    roots = np.sqrt([information(others[name], others[CLASS]) for name in schema.quasi])
-    weights = np.maximum(roots / roots.mean(), 0.4)
-    columns = zip(schema.quasi.items(), weights, strict=True)
-    quasi = {n: one.model_copy(update={"weight": float(weight)}) for (n, one), weight in columns}
-    return covey.Schema.of(quasi=quasi, sensitive=[CLASS])
-
-
-def information(cells: pl.Series, classes: pl.Series) -> float:
-    """The mutual information, without what chance adds to it (Miller 1955)."""
-    bins = cells.qcut(20, allow_duplicates=True) if cells.dtype.is_numeric() else cells
-    codes = bins.cast(pl.String)
-    chance = (codes.n_unique() - 1) / (2 * len(cells))
-    return max(float(mutual_info_score(classes, codes.rank("dense"))) - chance, 0.0)
-
-
 def contenders(asked: argparse.Namespace) -> dict[str, Callable[..., Any]]:
     def own(rows: pl.DataFrame, schema: covey.Schema, seed: int, **more: Any) -> Any:
         return covey.anonymize(rows, schema, k=asked.k, seed=seed, **more).table
 
-    def less(rows: pl.DataFrame, schema: covey.Schema, seed: int, *, weigh: bool) -> Any:
-        cut = rows.height - rows.height // 10
-        return own(rows[:cut], weighted(schema, rows[cut:]) if weigh else schema, seed)
-
     def anonypyx(rows: pl.DataFrame, schema: covey.Schema, _: int) -> pl.DataFrame:
         who = next(one for one in peers.PEERS if one.run == "anonypyx-mondrian")
         limits = argparse.Namespace(venvs=asked.venvs, limit=300, memory=12)
-        with peers.inputs(rows, schema) as folder:
+        labels = pl.col(rows.select(pl.col(pl.String)).columns)
+        marked = rows.with_columns(
+            labels.str.replace("^", "_")
+        )  # so that it takes no code for a number
+        with peers.inputs(marked, schema) as folder:
             peers.run(who, folder, asked.k, limits)
-            return who.spell(pl.read_csv(folder / "released.csv", infer_schema=False), schema)
+            found = who.spell(pl.read_csv(folder / "released.csv", infer_schema=False), schema)
+        return found.with_columns(labels.str.replace_all("_", ""))
 
     return {
         "covey": own,
@@ -112,13 +90,8 @@ def contenders(asked: argparse.Namespace) -> dict[str, Callable[..., Any]]:
         "objective classification": partial(own, class_column=CLASS, objective="classification"),
         "mondrian": partial(own, method="mondrian"),
         "mdav": partial(own, method="mdav"),
-        "a tenth less": partial(less, weigh=False),
-        "a tenth less, weights": partial(less, weigh=True),
         "anonypyx, Mondrian": anonypyx,
     }
-
-
-# ── figures ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def auc(learnt: pl.DataFrame, tried: pl.DataFrame, schema: covey.Schema, **more: bool) -> float:
@@ -181,7 +154,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=30_000, help="of each table, at most")
     parser.add_argument("--tables", nargs="+", default=NAMES, choices=NAMES)
     parser.add_argument("--only", nargs="+", default=[""], help="these contenders, and covey")
-    temporary = Path(tempfile.gettempdir()) / "covey-peers"
+    temporary = Path(tempfile.gettempdir(), "covey-peers")
     parser.add_argument("--venvs", type=Path, default=temporary, help="environments of peers")
     return parser.parse_args()
 
