@@ -13,8 +13,9 @@ import pytest
 
 from covey import demo
 from covey.custody.register import Register
+from covey.errors import percent
 from covey.studio.work import History
-from studios import PEOPLE, Inside, inside
+from studios import PEOPLE, Inside, inside, read
 
 pytestmark = pytest.mark.slow  # a release is made before the first test, and several later
 
@@ -102,6 +103,9 @@ def test_the_price_of_hiding_a_value_is_found(browser: Inside) -> None:
         ("look/ask", {"figure": "sum", "by": "0"}),
         ("look/ask", {"figure": "share-1", "by": "0", "value": ""}),
         ("look/attack", {"known-0": "old"}),
+        ("look/mend", {"remedy": "luck"}),
+        ("look/mend", {"remedy": "quasi", "column": "77"}),
+        ("look/mend", {"remedy": "l", "column": "2"}),
         ("answer/forget", {"release": "nothing"}),
         ("hand_over/save", {"folder": "/tmp"}),
         ("hand_over/prove", {}),
@@ -114,6 +118,47 @@ def test_a_request_that_makes_no_sense_is_answered(
 ) -> None:
     page = browser.send(action, **sent)
     assert 'class="told bad"' in page
+
+
+@pytest.mark.slow
+def test_attackers_say_how_often_they_succeed_and_what_helps(browser: Inside) -> None:
+    assert "data-every" in browser.page("look")  # the page asks again until they have tried
+    page = browser.until("look/piece/attackers", "All attackers")
+    job = browser.studio.priced("attackers")
+    assert job is not None
+    text = " ".join(text_of(page).split())
+    for one in job.result.summary():
+        assert " ".join(percent(one.rate.rate).split()) in text
+        assert one.criterion in text
+    record = browser.get("files/attack.html?show=yes").text
+    assert all(remedy.text in unescape(record) for remedy in job.result.remedies())
+    assert all(one.attacker.name in record for one in job.result.summary())
+    sent = {tuple(form.fields["remedy"]) for form in read(page).forms if form.action == "look/mend"}
+    kinds = {(one.kind,) for one in job.result.remedies()}
+    assert sent == kinds & {("quasi",), ("l",), ("k",)}
+    assert ("l",) in sent
+    assert "attackers-found" in browser.page("look")
+    assert browser.studio.priced("attackers") is job  # nobody tries twice
+
+
+@pytest.mark.parametrize(
+    ("remedy", "name", "expected"),
+    [("l", "diagnosis", "l"), ("quasi", "length_of_stay", "quasi"), ("k", "", "k")],
+)
+def test_what_helps_is_one_click(browser: Inside, remedy: str, name: str, expected: str) -> None:
+    place = browser.studio.place(name) if name else ""
+    page = browser.send("look/mend", remedy=remedy, column=place)
+    assert "make it again" in page
+    schema = browser.studio.schema
+    found = {
+        "l": getattr(schema.require, "l") == {"diagnosis": 2},  # noqa: B009
+        "quasi": "length_of_stay" in schema.quasi,
+        "k": schema.require.k == 6,
+    }
+    assert [what for what, is_so in found.items() if is_so] == [expected]
+    if remedy == "l":
+        browser.send("look/mend", remedy=remedy, column=place)
+        assert getattr(browser.studio.schema.require, "l") == {"diagnosis": 3}  # noqa: B009
 
 
 def test_from_a_look_to_the_same_bytes(browser: Inside, register: Register, tmp_path: Path) -> None:

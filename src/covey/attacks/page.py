@@ -9,6 +9,7 @@ from itertools import groupby
 
 from covey import html
 from covey.attacks.findings import MEANINGS, Attack, Finding
+from covey.attacks.remedies import Remedy
 from covey.declared import declared
 from covey.errors import count, percent
 from covey.html import Html, Part, element
@@ -24,7 +25,7 @@ def page(found: Attack) -> str:
     """The whole page."""
     sections = (
         _section("found", *_found(found)),
-        _section("tried", html.p(_WORDS["tried"]["lead"]), *attackers(found)),
+        _section("tried", html.p(_WORDS["tried"]["lead"]), *attackers_by_criterion(found)),
         _section("on", html.scrolled(html.table(("what", "this test"), _on(found)), "this test")),
         _section("untried", html.ul(map(html.li, _untried(found)))),
         _section("sign", html.p(_WORDS["sign"]["lead"]), *_signed(found)),
@@ -100,6 +101,7 @@ def _difference(share: float) -> str:
     return percent(0.0 if -0.0005 < share < 0 else share)  # no "-0.0"
 
 
+OTHERS = _WORDS["found"]["others"]
 FIGURES = ("success", "by chance", "gain, 95\u2009%")
 
 
@@ -131,6 +133,15 @@ def _found(found: Attack) -> Iterator[Part]:
     if found.undeclared:
         yield html.p(_WORDS["found"]["undeclared"])
         yield html.ul(map(html.li, found.undeclared), class_="minded")
+    if others := other_remedies(found):
+        yield html.p(OTHERS)
+        yield html.ul(html.li(remedy.text) for remedy in others)
+
+
+def other_remedies(found: Attack) -> list[Remedy]:
+    """What helps against attackers who are not the most successful ones."""
+    shown = {remedy for one in found.summary() for remedy in one.remedies}
+    return [remedy for remedy in found.remedies() if remedy not in shown]
 
 
 def _helps(one: Finding) -> Part:
@@ -140,7 +151,7 @@ def _helps(one: Finding) -> Part:
 # ── who tried what ──────────────────────────────────────────────────────────────────────────────
 
 
-def attackers(found: Attack) -> Iterator[Part]:
+def attackers_by_criterion(found: Attack) -> Iterator[Part]:
     """Under each criterion the attackers, the worst first."""
     for criterion, some in _by_criterion(found):
         yield html.h3(criterion.capitalize())

@@ -18,6 +18,7 @@ from covey.report import Report, charts
 from covey.schema import Schema, TableFormat
 from covey.studio.columns import Columns, tree_folder
 from covey.studio.earlier import EarlierReleases
+from covey.studio.intruders import Intruders
 from covey.studio.looking import Looks
 from covey.studio.pairs import Pair
 from covey.studio.prices import Prices
@@ -55,8 +56,8 @@ class Made:
     number: int = field(default_factory=time.time_ns)  # another one each time a release is made
 
 
-class Desk(Columns, Prices, EarlierReleases, Looks):
-    """All jobs: about the table, its columns, prices, earlier releases, and the one just made."""
+class Desk(Columns, Prices, EarlierReleases, Intruders, Looks):
+    """All jobs: on the table, its columns, prices, earlier releases, and the one just made."""
 
     def demonstration(self) -> str:
         """Invent people; return the place of their table."""

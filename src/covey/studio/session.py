@@ -29,7 +29,7 @@ from covey.tables import sources
 Found = TypeVar("Found")
 # The price of each k; what it saves to suppress a few rows at the chosen one; what it costs to
 # follow earlier releases.
-Asked = Literal["prices", "savings", "followed"]
+Asked = Literal["prices", "savings", "followed", "attackers"]
 _LONGEST_NAME = 120
 _LARGEST = 20 * 1024**2  # bytes of a saved work or a tree
 
@@ -278,7 +278,7 @@ class Studio:
         return self.result("failed", self.work.made_of, str)
 
     def priced(self, what: Asked) -> StudioJob | None:
-        """The job that finds what something costs, if it has begun."""
+        """The job that finds what something costs, or what attackers find, if it has begun."""
         return self.result(what, self._priced_by(what), StudioJob)
 
     def find(self, what: Asked) -> StudioJob:
@@ -291,6 +291,8 @@ class Studio:
 
     def _priced_by(self, what: Asked) -> tuple[Any, ...]:
         """All that prices depend on; the file may have changed since it was read before."""
+        if what == "attackers":
+            return self.table.reading, self.schema, self.made.number
         if what == "followed":
             options = {n: v for n, v in self.work.options.items() if n != "max_suppressed"}
             return self.table.reading, self.schema.requiring(composition="warn"), options

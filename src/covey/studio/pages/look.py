@@ -10,7 +10,7 @@ from covey.html import Html, Part, element
 from covey.report import Report
 from covey.studio import looking, ui
 from covey.studio.look_state import LookState, look_state, state_with
-from covey.studio.pages import attack, question
+from covey.studio.pages import attack, attackers, question
 from covey.studio.session import Studio, is_whole, text_of, whole
 from covey.studio.steps import BLOCKED, DONE, NEXT, Step
 from covey.studio.ui import cell_text
@@ -287,6 +287,7 @@ def _dear(payers: tuple[looking.Payer, ...], region: str, *, named: bool) -> Htm
 _Draw = Callable[[Studio, LookState], Part]
 # For each part of the page what must be known to draw it, and what draws it.
 _SECTIONS: dict[str, tuple[str | None, _Draw]] = {
+    "attackers": (None, attackers.attackers),
     "attack": ("columns", attack.attack),
     "rows": ("rows", _rows),
     "shown": (None, _shown),
@@ -349,6 +350,10 @@ STEP = Step(
         "payers": _choose_payers,
         "ask": question.act,
         "attack": attack.act,
+        "mend": attackers.mend,
     },
-    {name: _piece(needs, draw) for name, (needs, draw) in _SECTIONS.items() if needs},
+    {
+        "attackers": attackers.piece,
+        **{name: _piece(needs, draw) for name, (needs, draw) in _SECTIONS.items() if needs},
+    },
 )

@@ -375,17 +375,18 @@ async def _set(studio: Studio, sent: FormData) -> None:
     role = text_of(sent, "role")
     if role not in list(Role):
         raise UsageError("there is no such role")
-    await _give_role(studio, studio.column(sent), Role(role))
+    await give_role(studio, studio.column(sent), Role(role))
 
 
 async def _knows(studio: Studio, sent: FormData) -> None:
     who = text_of(sent, "knows")
     if who not in _KNOWN_BY:
         raise UsageError("choose who knows this")
-    await _give_role(studio, studio.column(sent), _KNOWN_BY[who])
+    await give_role(studio, studio.column(sent), _KNOWN_BY[who])
 
 
-async def _give_role(studio: Studio, name: str, role: Role) -> None:
+async def give_role(studio: Studio, name: str, role: Role) -> None:
+    """Give a column a role, with the settings that covey drafts for it."""
     if studio.schema.columns[name].role is role:
         return
     drafted = studio.table.schema.columns[name]
