@@ -61,9 +61,8 @@ def go(page: "Page", folder: Path) -> None:
     page.locator("form[action='make/start'] button").click()
     page.wait_for_selector(".verdict.good")
     page.locator(".onwards a[href=look]").click()
-    page.locator("#random").click()
-    page.wait_for_selector(".versus")
-    page.evaluate("document.getElementById('attack').scrollIntoView()")
+    page.wait_for_selector("#all-attackers")  # all of them have tried
+    page.evaluate("document.getElementById('attackers').scrollIntoView()")
     page.mouse.move(0, 0)
     take("look", 820)
     page.locator(".onwards a[href=answer]").click()

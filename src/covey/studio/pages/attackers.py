@@ -17,7 +17,7 @@ from covey.attacks.page import (
 )
 from covey.attacks.remedies import Remedy
 from covey.errors import UsageError, percent
-from covey.html import Html, Part
+from covey.html import Html, Part, element
 from covey.schema import Role, Schema
 from covey.studies.curves import KS
 from covey.studio import ui
@@ -33,8 +33,9 @@ def attackers(studio: Studio, _: LookState) -> Part:
     """What the attackers found, or how far they are: asked for again until all have tried."""
     job = studio.priced("attackers")
     if job is None or not job.is_done or job.was_stopped:
-        share = f"{job.stage} {percent(job.share)}" if job and not job.was_stopped else "waiting"
-        inside = ui.working(f"Attackers are trying: {share}", "attackers")
+        share, stage = (job.share, job.stage) if job else (0.0, "waiting")
+        done = element("progress", value=f"{share:.3f}", max="1", aria_label="attackers")
+        inside = html.p(f"Attackers are trying: {stage} {percent(share)}", role="status"), done
         return ui.again("look/piece/attackers", inside, id="attackers-found", milliseconds=700)
     if job.error is not None:
         return html.div(ui.failure(ui.sentence(str(job.error))), id="attackers-found")
@@ -59,7 +60,8 @@ def _found(studio: Studio, found: Attack) -> Iterator[Part]:
     ]
     yield ui.grid(head, lines, "what attackers find", numbers=(1, 2, 3))
     if others := other_remedies(found):
-        yield html.div(html.p(OTHERS), (_remedy(studio, remedy) for remedy in others))
+        yield html.p(OTHERS)
+        yield ui.row(_remedy(studio, remedy) for remedy in others)
     yield ui.details("All attackers", attackers_by_criterion(found), id="all-attackers")
     record = html.a("Print or save the record", href=f"files/{RECORD}?show=yes", target="_blank")
     yield html.p(record, " ", _WORDS["record"])
