@@ -72,7 +72,7 @@ endif
 fresh: $(VENV)/tools
 	HYPOTHESIS_PROFILE=fresh $(PYTEST) -m hypothesis --hypothesis-seed=$(SEED)
 
-# 25 times the examples of `make test`: for a night, or before a version.
+# 33 times the examples of `make test`: for a night, or before a version.
 thorough: $(VENV)/tools
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m hypothesis --hypothesis-seed=$(SEED)
 

@@ -19,7 +19,7 @@ class Profile(NamedTuple):
 
 PROFILES = {
     "quick": Profile(0.1, fixed=True),
-    "covey": Profile(0.2, fixed=True),
+    "covey": Profile(0.15, fixed=True),
     "fresh": Profile(0.05),
     "thorough": Profile(5),
 }

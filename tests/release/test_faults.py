@@ -105,7 +105,7 @@ sys.addaudithook(count)
 def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(folder: Path) -> None:
     runs = children(
         folder,
-        ["anonymize", "people.csv", *REQUEST, "--report", "out.json"],
+        ["anonymize", "people.csv", *REQUEST, "--effort", "fast", "--report", "out.json"],
         [KILLED_AT.format(index=index) for index in range(1, 100)],
         before={"out.csv": OLD, "out.json": OLD},
         until_done=True,
@@ -192,7 +192,7 @@ def test_a_disk_that_is_full_leaves_the_old_file(folder: Path) -> None:
     rooms = [0, 1, 500, 8_000]
     runs = children(
         folder,
-        ["anonymize", "people.csv", *REQUEST],
+        ["anonymize", "people.csv", *REQUEST, "--effort", "fast"],
         [limit.format(room=room) for room in rooms],
         before={"out.csv": OLD},
     )

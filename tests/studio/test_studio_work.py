@@ -431,7 +431,6 @@ WAYS = {
     ("way", "lies"),
     [
         *((way, True) for way in WAYS),
-        ("plain", False),
         ("second sheet", False),
         ("odd name", False),
     ],
