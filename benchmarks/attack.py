@@ -27,6 +27,7 @@ from covey.attacks import Attack
 from covey.schema import ColumnType
 from covey.tables import Table
 
+_ATTACKS, _ATTEMPTS = 300, 20_000  # of anonymeter
 PARTS = ("methods", "speed", "anonymeter")
 WIDTHS = (1, 5, 10, 20, 40)
 QUASI = "all quasi-identifiers"
@@ -157,10 +158,12 @@ def anonymeter(folder: Path | None, rows: int, k: int) -> None:
             one.select(pl.col([*quasi, tables.SENSITIVE])).to_pandas() for one in (frame, table)
         ]
         judges = (
-            evaluators.SinglingOutEvaluator(*both, n_attacks=rows, n_cols=4, seed=1),
-            evaluators.LinkabilityEvaluator(*both, aux_cols=halves, n_attacks=rows),
+            evaluators.SinglingOutEvaluator(
+                *both, n_attacks=_ATTACKS, n_cols=4, max_attempts=_ATTEMPTS, seed=1
+            ),
+            evaluators.LinkabilityEvaluator(*both, aux_cols=halves, n_attacks=_ATTACKS),
             evaluators.InferenceEvaluator(
-                *both, aux_cols=quasi, secret=tables.SENSITIVE, n_attacks=rows
+                *both, aux_cols=quasi, secret=tables.SENSITIVE, n_attacks=_ATTACKS
             ),
         )
         theirs = []

@@ -58,8 +58,8 @@ def attack(  # noqa: PLR0913 - what attackers may have
         data.append("a table of the population")
     else:
         untried.append(("attackers who do not know who is in the table", "no population given"))
-    make = make or maker(case, progress)
-    against = None if control is None else Control.of(case, control, make)
+    again = make or maker(case, progress)
+    against = None if control is None else Control.of(case, control, again)
     if control is None:
         untried.append(("the same guesses about people who are not in the release", "no control"))
     else:
@@ -68,7 +68,7 @@ def attack(  # noqa: PLR0913 - what attackers may have
     found += _more(case, seed, untried)
     if trials and case.schema.quasi:
         try:
-            found += membership(case, make, trials, seed, progress)
+            found += membership(case, make or maker(case, silent), trials, seed, progress)
         except GuaranteeError:
             untried.append(("membership", "samples of the table cannot meet the requirements"))
     found += with_earlier(case, Register.of(register), data, untried)

@@ -35,14 +35,13 @@ def _remedies(found: "Finding", schema: Schema, k: int) -> Iterator[Remedy]:
             yield Remedy(
                 "order", None, "shuffle or sort the rows: their order shows whose they are"
             )
-        case "singling out" | "linkability":
+        case "singling out" | "linkability" if found.attacker.is_likely:
             yield from map(_quasi, found.attacker.undeclared)
             if not found.attacker.undeclared:
                 yield Remedy("k", None, f"raise k = {k:,}: a row is picked rightly by about 1/k")
         case "inference":
-            yield Remedy(
-                "l", found.about, f"require l-diversity on {found.about} (-l {found.about}=2)"
-            )
+            text = f"require l-diversity or t-closeness on {found.about}, or a larger k"
+            yield Remedy("l", found.about, text)
         case "tightness":
             yield from _grid(str(found.about), schema)
         case "membership" | "refinement":
