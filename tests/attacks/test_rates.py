@@ -20,8 +20,8 @@ from covey.tables import Table
 from examples import examples
 from oracles import intruders
 
-PARENT = {"471": "47x", "472": "47x", "481": "48x", "482": "48x", "47x": "*", "48x": "*"}
-ZIPS = ["471", "472", "481", "482"]
+PARENT = {"471": "47x", "472": "47x", "481": "48x", "48A": "48x", "47x": "*", "48x": "*"}
+ZIPS = ["471", "472", "481", "48A"]
 SHOWN_ZIPS = [*ZIPS, "47x", "48x", "{471, 481}", "*", None]
 AGES = [20, 21, 22, 25, None]
 SHOWN_AGES = ["20", "22", "[20, 21]", "[21, 25]", "[20, 25]", "*", None]
