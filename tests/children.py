@@ -20,7 +20,7 @@ import covey
 from covey import __main__
 
 for module in pkgutil.walk_packages(covey.__path__, "covey."):
-    if not {"sklearn", "studio", "spark"} & {*module.name.split(".")}:  # slow to load, and not needed
+    if not {"sklearn", "studio", "spark"} & {*module.name.split(".")}:  # slow
         importlib.import_module(module.name)
 asked = json.load(sys.stdin)
 results = os.fdopen(os.dup(1), "w")
