@@ -1,10 +1,9 @@
 """Do groups formed for declared uses serve these uses, and what does it cost?
 
 Two tables: the invented people of `covey demo`, and UCI Adult. For each k and objective, releases
-are made with several seeds. The table has the mean loss of a cell (by the schema's own weights),
-the mean overlap of the uses' intervals on original and release, the share of uses of which an
-analyst would conclude the same, and NIST's k-marginal; the mean over the seeds, and of the overlap
-also its standard deviation.
+are made with several seeds. The table has the means over the seeds of the loss of a cell (by the
+schema's own weights), the overlap of the uses' intervals on original and release (± its standard
+deviation), the share of uses of which an analyst would conclude the same, and NIST's k-marginal.
 Run: python -m benchmarks.uses --data FOLDER [-k K ...] [--seeds N] [--rows N] [--effort NAME]
 """
 
@@ -18,6 +17,7 @@ from benchmarks.tables import add_data_option, adult, adult_schema
 
 import covey
 from covey.demo import people
+from covey.measures.utility import mean_overlap, share_kept
 
 AIMS = ({"loss": 1}, {"loss": 1, "uses": 1}, {"loss": 1, "uses": 3}, {"loss": 1, "uses": 10})
 PEOPLE = (
@@ -52,9 +52,8 @@ def measured(frame: pl.DataFrame, schema: covey.Schema, **request: Any) -> tuple
     """Loss, overlap, uses kept and k-marginal of a release."""
     release = covey.anonymize(frame, schema, register=False, **request)
     found = covey.utility(frame, covey.read_release(release.table, schema=schema))
-    overlap = np.mean([use.overlap or 0.0 for use in found.uses])
-    kept = np.mean([use.is_kept for use in found.uses])
-    return release.report.mean_loss, float(overlap), float(kept), found.marginals.score
+    figures = mean_overlap(found.uses) or 0.0, share_kept(found.uses) or 0.0
+    return release.report.mean_loss, *figures, found.marginals.score
 
 
 def main() -> None:
@@ -65,8 +64,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=8_000)
     parser.add_argument("--effort", default="quick")
     asked = parser.parse_args()
-    print("| table | k | objective | loss | overlap | uses kept | k-marginal |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print(f"| table | k | objective | loss | overlap | uses kept | k-marginal |\n|{' --- |' * 7}")
     for name, frame, schema in tables(asked):
         for k in asked.k:
             for aim in AIMS:

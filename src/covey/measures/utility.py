@@ -7,7 +7,6 @@ They are for the custodian: some are exact figures of the original.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -187,15 +186,14 @@ def utility(
     that of fewer than `fewest` rows.
     """
     levels = typed_levels(original, fewest)
-    figures = partial(_figures, before=original, after=drawn, levels=levels, fewest=fewest)
     return Utility(
         rows=drawn[0].height,
         rows_original=original.height,
         draws=len(drawn),
         marginals=marginals(original, drawn, seed),
         pmse_ratio=_pmse_ratio(original, drawn[0], levels),
-        columns=tuple(map(figures, _usual(original))),
-        uses=tuple(map(figures, read(uses, original))),
+        columns=of_uses(original, drawn, [*_usual(original)], fewest),
+        uses=of_uses(original, drawn, read(uses, original), fewest),
     )
 
 
@@ -210,7 +208,7 @@ def of_uses(
     uses: Sequence[Use],
     fewest: int = FEWEST,
 ) -> tuple[UseFigures, ...]:
-    """The figures of some uses alone."""
+    """The figures of some uses."""
     levels = typed_levels(original, fewest)
     return tuple(_figures(use, original, drawn, levels, fewest) for use in uses)
 
