@@ -253,7 +253,7 @@ def test_new_people_may_have_several_rows(tmp_path: Path) -> None:
 
 def test_too_few_new_people_are_not_released(tmp_path: Path) -> None:
     released([*range(50)], tmp_path / "0.csv")
-    with pytest.raises(InfeasibleError, match="all people of this table but 3, and k is 5"):
+    with pytest.raises(InfeasibleError, match="3 people of this table are new, and k is 5"):
         released([*range(53)], tmp_path / "1.csv", only_new=True)
 
 

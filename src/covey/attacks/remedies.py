@@ -24,9 +24,10 @@ class Remedy:
 
 
 def remedies_for(found: "Finding", schema: Schema, k: int) -> tuple[Remedy, ...]:
-    """What to change; nothing if the finding is close to chance."""
+    """What to change; nothing if the finding is close to chance, or may be chance."""
     least = 0.0 if found.criterion == "singling out" else _WORTH
-    return tuple(_remedies(found, schema, k)) if found.rate.gain > least else ()
+    is_clear = found.rate.gain > least and found.rate.low > 0
+    return tuple(_remedies(found, schema, k)) if is_clear else ()
 
 
 def _remedies(found: "Finding", schema: Schema, k: int) -> Iterator[Remedy]:

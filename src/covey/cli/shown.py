@@ -378,16 +378,18 @@ def _show_marks() -> None:
 
 def show_releases(entries: "Sequence[Entry]", overlaps: "Overlaps") -> None:
     """The releases in the register, the oldest first, and which earlier one each follows."""
-    titles = ("id", "date", "file", "rows", "k", "method", "follows", "in both", "")
+    interrupted = not all(entry.published for entry in entries)
+    titles: tuple[str, ...] = ("id", "date", "file", "rows", "k", "method", "follows", "in both")
+    titles += ("",) if interrupted else ()
     grid = light_grid(titles, right=("rows", "k", "in both"), overflow="fold")
     for entry in entries:
         latest = overlaps.latest(entry.id)
         follows = ("", "")
         if latest is not None:
             follows = ("" if latest.is_unknown else latest.earlier, latest.shown)
-        state = "" if entry.published else "interrupted; may be published"
+        state = ("" if entry.published else "interrupted; may be published",) if interrupted else ()
         names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
-        grid.add_row(*names, Text(str(entry.request.get("method"))), *follows, state)
+        grid.add_row(*names, Text(str(entry.request.get("method"))), *follows, *state)
     out.print(grid)
 
 

@@ -181,6 +181,5 @@ def _refuse_few(people: Hashes, new: Flags, k: int) -> None:
     number = len(np.unique(people[new]))
     if number < k:
         raise InfeasibleError(
-            f"earlier releases have all people of this table but {number:,}, and k is {k:,}: "
-            "release the new ones when there are more of them"
+            f"{number:,} people of this table are new, and k is {k:,}: wait until there are more"
         )
