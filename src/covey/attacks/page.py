@@ -58,9 +58,11 @@ def _header(found: Attack, title: str) -> Html:
 
 
 def _facts(found: Attack) -> Iterator[tuple[str, str, str]]:
-    """The highest gain under each criterion."""
+    """The highest gain under each criterion that is about people, not about cells."""
     for criterion, some in _by_criterion(found):
         worst = some[0]
+        if criterion not in (*_OF_THE_OPINION, "membership"):
+            continue
         if not worst.rate.gain > 0:
             yield criterion, "none" if worst.rate.rate == 0 else "by chance", _tries(found, worst)
             continue
@@ -199,7 +201,7 @@ def _on(found: Attack) -> Iterator[tuple[Part, Part]]:
     yield "attackers", f"{len({one.attacker for one in found.findings}):,}"
     if people:
         least, most = min(people), max(people)
-        several = f"{least:,} to {most:,}, at random" if least < most else f"{most:,}"
+        several = f"{least:,} to {most:,}" if least < most else f"{most:,}"
         yield "people attacked by each", several
     yield "carried out by", f"covey {version('covey')}"
 
