@@ -219,5 +219,6 @@ def test_the_command_names_the_attacker_and_keeps_the_record_private(folder: Fol
     record = json.loads(path.read_text(encoding="utf-8"))
     assert record["release"]["sha256"]
     assert record["findings"][0]["gain"] > 0
+    assert record["release"]["k"] == 5
     assert folder.covey("attack", *common, "--at-most", 1).code == 0
     assert folder.covey("attack", *common, "-o", "attack.txt").code == 2

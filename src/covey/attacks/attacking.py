@@ -40,8 +40,8 @@ def attack(  # noqa: PLR0913 - what attackers may have
     """Attack a release as intruders would, each with other knowledge.
 
     `release` is a `Release`, a path or a dataframe; `original` is the table that it was made from.
-    Without a `schema`, that of the release or of the description beside it is used. Who is fitted
-    by fewer than `k` released rows is singled out; by default that is the k of the release.
+    Only a `Release` knows its `schema`. Who is fitted by fewer than `k` released rows is singled
+    out; by default that is the k of the release.
 
     With a `population`, a table of everyone with the people of the original, attackers may not know
     who is in the original. `control` is a share of the people who are held back before the others

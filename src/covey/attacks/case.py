@@ -18,7 +18,7 @@ from covey.inspection.known import kept_columns, sample
 from covey.reading.description import ReleaseDescription
 from covey.release import Release
 from covey.schema import Role, Schema
-from covey.schema.requirements import KAnonymity
+from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table
 
 
@@ -40,16 +40,14 @@ class Case:
     def of(
         cls, release: Any, original: Any, schema: Schema | None, k: int | None, seed: int
     ) -> "Case":
-        """Read both, by the schema or by the description beside the release."""
+        """Read both; the description beside a release says its k."""
         if isinstance(release, Release):
             return cls._of_release(release, original, schema, k, seed)
         described = ReleaseDescription.found_for(release)
         if schema is None:
-            if described is None:
-                raise UsageError("no schema given, and no description beside the release")
-            schema = described.schema
+            raise UsageError("no schema given: pass that of the original")
         asked = described.requirements if described else ()
-        k = k or schema.require.k or _k_of(asked)
+        k = k or _k_of(asked, schema)
         both = pipeline.both_tables(original, release, schema, whole=True)
         sha256 = both.output.sha256 if both.output else None
         assert isinstance(both.original, Table)
@@ -64,7 +62,7 @@ class Case:
         schema = schema or own.schema
         before = pipeline.both_tables(original, release.table, schema, whole=True).original
         assert isinstance(before, Table)
-        k, sha256 = k or _k_of(own.requirements), output.sha256 if output else None
+        k, sha256 = k or _k_of(own.requirements, schema), output.sha256 if output else None
         return cls.read(before, own.released, schema, k, seed, sha256)
 
     @classmethod
@@ -116,5 +114,7 @@ class Case:
         return [Target.of(c) for c in every if c.role is Role.SENSITIVE and isinstance(c, Line)]
 
 
-def _k_of(requirements: Any) -> int:
-    return max((one.k for one in requirements if isinstance(one, KAnonymity)), default=2)
+def _k_of(requirements: Sequence[Requirement], schema: Schema) -> int:
+    """What was required of a release, or else what the schema requires, or that nobody is alone."""
+    required = [one.k for one in requirements if isinstance(one, KAnonymity)]
+    return max(required, default=schema.require.k or 2)

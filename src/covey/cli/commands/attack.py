@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covey.cli.files import publish, refuse_overwriting
-from covey.cli.options import command, found_beside
+from covey.cli.options import command, schema_beside
 from covey.cli.progress import progress_bar
 from covey.cli.shown import light_grid
 from covey.cli.terminal import give_json, out, say
@@ -43,9 +43,9 @@ def attack(
     paths = output or []
     for place in paths:
         attacks.Attack.refuse_format(place)
-    path = schema or found_beside(original)
-    read = None if path is None else Schema.from_toml(path)
-    refuse_overwriting(paths, original, released, *([path] if path else []), schema=read)
+    path = schema_beside(original, schema)
+    read = Schema.from_toml(path)
+    refuse_overwriting(paths, original, released, path, schema=read)
     with files.Drafts(*paths, private=paths) as outputs, progress_bar() as progress:
         given = {name: value for name, value in vars(trial).items() if name != "at_most"}
         found = attacks.attack(released, original, read, progress=progress, **given)
