@@ -66,7 +66,9 @@ def attack(  # noqa: PLR0913 - what attackers may have
         data.append(f"{control:.0%} of the people, held back from another release")
     found = [*_standard(case, against, progress)]
     found += _more(case, seed, untried)
-    if trials and case.schema.quasi:
+    if not trials:
+        untried.append(("membership on samples", "no trials"))
+    elif case.schema.quasi:
         try:
             found += membership(case, make or maker(case, silent), trials, seed, progress)
         except GuaranteeError:

@@ -57,7 +57,7 @@ class Line(KnownColumn):
     is_absent: Mask  # the cells that fit a missing value
     unknown: Mask  # the values that fit any cell
     step: float  # to the neighbour; 0 if values have none
-    is_narrow: Mask  # the cells that are an interval with two ends
+    is_narrow: Mask  # the cells that are an interval with two ends, none of them open
 
     def fits(self, values: NDArray[Any], cells: NDArray[Any], *, about: bool) -> Mask:
         """Compare with both ends."""
@@ -140,6 +140,8 @@ def _interval(attribute: Interval, shown: Ranges | Centres, cells: Longs) -> Lin
     if isinstance(shown, Ranges):
         low, high = shown.low, shown.high
     is_shown = (state == SHOWN) & ~np.isnan(low)
+    bottom, top = attribute.column.bounds
+    is_narrow = is_shown & (bottom < low) & (low < high) & (high < top)
     # A mean does not say which values it stands for.
     is_open = ~is_shown & (shown.hidden | (state == SHOWN) | wildcard)
     low = np.select([is_shown, is_open], [low, -np.inf], np.inf)
@@ -147,7 +149,7 @@ def _interval(attribute: Interval, shown: Ranges | Centres, cells: Longs) -> Lin
     unknown = np.isnan(known) & wildcard
     return Line(
         *(attribute.name, Role.QUASI, values.astype(np.int64), cells, known, low, high),
-        *(state != SHOWN, unknown, _step(attribute), is_shown & (low < high)),
+        *(state != SHOWN, unknown, _step(attribute), is_narrow),
     )
 
 

@@ -45,7 +45,7 @@ def _remedies(found: "Finding", schema: Schema, k: int) -> Iterator[Remedy]:
             yield Remedy("l", found.about, text)
         case "tightness":
             yield from _grid(str(found.about), schema)
-        case "membership" | "refinement":
+        case "membership":
             yield from _tails(schema)
 
 
