@@ -14,6 +14,7 @@ import pytest
 
 from covey import KAnonymity, OutputError, UsageError, anonymize, demo
 from covey.cli import main as cli
+from covey.custody import keys
 from covey.custody.keys import SIZE, VARIABLE, Key, folder
 
 SECRET = bytes(range(SIZE))
@@ -28,6 +29,12 @@ def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert [file.name for file in path.parent.iterdir()] == ["key"]
+
+
+def test_a_key_that_another_process_has_stored_meanwhile_stays(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("theirs", encoding="ascii")
+    assert not keys._make(tmp_path / "key")
+    assert (tmp_path / "key").read_text(encoding="ascii") == "theirs"
 
 
 def test_the_custodians_own_key_lies_in_the_data_folder(

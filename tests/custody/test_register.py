@@ -231,9 +231,13 @@ def test_a_column_more_is_noticed_where_nobody_has_an_identifier(tmp_path: Path)
 
 def test_no_release_is_written_over_the_register(tmp_path: Path, register: Path) -> None:
     release().write(tmp_path / "out.csv")
+    began: list[str] = []
     for path, chosen in ((register, None), (tmp_path / "r", tmp_path / "r")):
         with pytest.raises(covey.OutputError, match="overwrite"):
             release(k=6).write(path, register=chosen)
+        with pytest.raises(covey.OutputError, match="overwrite"):
+            release(to=path, register=chosen, progress=lambda stage, _: began.append(stage))
+    assert not began  # refused before any work
     assert [entry.k for entry in remembered()] == [4]
 
 

@@ -332,6 +332,8 @@ def test_a_part_that_cannot_meet_a_requirement_is_merged(tmp_path: Path) -> None
         ({"part_rows": 0}, "part_rows"),
         ({"k": 5_000}, "5,000"),
         ({"engine": "abacus"}, "abacus"),
+        ({"costs": "costs.csv"}, "costs"),
+        ({"curve": object()}, "curve"),
     ],
 )
 def test_what_cannot_be_done_in_parts_is_refused(

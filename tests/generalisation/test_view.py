@@ -12,7 +12,7 @@ import covey
 from covey import Schema, TableError
 from covey.encoding import Category, Interval, encode
 from covey.encoding.groups import Groups
-from covey.generalisation import Style, View, generalise
+from covey.generalisation import Style, View, as_released, generalise
 from covey.generalisation.classes import index_of_rows
 from covey.measures.loss import RowLosses, measure
 from covey.tables import Table
@@ -124,3 +124,9 @@ def test_row_losses_sum_up_to_the_total_and_hold_no_original() -> None:
     held = [*lost.losses, *(cells.to_numpy() for both in lost.cells for cells in both)]
     for attribute in found.original.attributes:
         assert not any(np.shares_memory(array, attribute.values) for array in held)
+
+
+@pytest.mark.parametrize("label", ["[10, 19]", "[10, 20)"])
+def test_of_an_interval_a_number_of_each_half_is_known(label: str) -> None:
+    """Else its tree would be built without one of the halves."""
+    assert as_released._numbers_under(label) == ["10", "15"]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import covey
-from covey.inspection import words
+from covey.inspection import sentinels, words
 from covey.inspection.recognisers import RECOGNISERS, recoded, recognise
 from covey.schema import ColumnType, Role
 
@@ -215,3 +215,9 @@ def test_a_draft_recodes_sexes_in_the_release() -> None:
     released = covey.anonymize(frame, schema, effort="fast").table
     assert set(released["sex"]) <= {"m", "M", "male", "w", "*"}
     assert len(set(released["sex"]) - {"*"}) == 2
+
+
+@pytest.mark.parametrize(("lowest", "is_far"), [(39.0, True), (38.0, False)])
+def test_a_single_number_is_nobodys_from_five_widths_on(lowest: float, is_far: bool) -> None:
+    usual = sentinels._Usual(pl.DataFrame({"number": [lowest, 120.0, 199.0], "rows": [9, 9, 9]}))
+    assert usual.is_far(999.0, rows=1) is is_far  # 800 above 199

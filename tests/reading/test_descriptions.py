@@ -97,6 +97,9 @@ def test_a_recipient_needs_nothing_else(release: covey.Release, tmp_path: Path) 
     assert reader.frame("bounds")["age_high"].max() == 120  # where 70 and more ends
     conditions = {"age": (30, 50), "sex": "Female", "birth_date": ("1960-01-01", "1990-12-31")}
     assert reader.count(**conditions) == known.count(**conditions)
+    for label in ("Pre-school", "High school", "Master degree"):  # also under wider labels
+        possibly = [some.count(education=label).possibly for some in (reader, known)]
+        assert possibly[0] == possibly[1] > (release.table["education"] == label).sum()
     assert covey.verify(path, reader.schema, k=4).holds
 
 

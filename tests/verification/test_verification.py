@@ -256,3 +256,10 @@ def test_every_release_that_lost_a_row_of_a_class_of_k_is_rejected(
     for row, size in enumerate(sizes):
         rest = pl.concat([frame[:row], frame[row + 1 :]])
         assert covey.verify(rest, demo.schema(), [KAnonymity(5)]).holds == (size > 5)
+
+
+def test_exactly_k_rows_of_unknown_persons_are_not_k_persons() -> None:
+    schema = covey.Schema.of(quasi={"q": "categorical"}, identifier=["who"])
+    verdict = covey.verify(pl.DataFrame({"q": [*"aabb"]}), schema, covey.KAnonymity(2, "who"))
+    (check,) = verdict.checks
+    assert (check.judged, check.holds, verdict.holds) == (False, False, False)
