@@ -554,6 +554,27 @@ def test_other_work_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "out.datapackage.json"}
 
 
+def test_rows_that_were_divided_before_a_crash_are_not_released_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are on the disk, but nothing says so yet."""
+    source = spread(people(300), tmp_path / "in")
+    request: dict[str, Any] = {"k": 5, "person": False, "key": KEY, "register": False}
+    request |= {"to": tmp_path / "out", "part_rows": 150}
+    real = local.Local._spread
+
+    def stop(*given: Any) -> None:
+        real(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(local.Local, "_spread", stop)
+        with pytest.raises(KeyboardInterrupt):
+            covey.anonymize(source, schema(), **request)
+    covey.anonymize(source, schema(), resume=True, **request)
+    assert released(tmp_path / "out").height == 300
+
+
 def test_what_is_sent_to_workers_holds_no_key(tmp_path: Path) -> None:
     """Tasks travel to other machines; the key must not."""
     known = schema()
