@@ -576,3 +576,14 @@ def test_cells_have_the_hashes_that_the_library_gives_one_by_one(
 
     found = footprints._macs(secret, pl.Series(cells, dtype=pl.Binary))
     assert found.tolist() == [alone(cell) for cell in cells]
+
+
+def test_what_a_checkpoint_counts_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    with Spool.make(tmp_path / "own", Key(bytes(32))).appender("rows") as file:
+        file.write(b"x")
+        monkeypatch.setattr(os, "fsync", synced.append)
+        file.sync()
+        assert synced == [file._file.fileno()]
