@@ -62,7 +62,7 @@ def test_a_dry_run_shows_all_and_writes_nothing(folder: Folder) -> None:
     assert "nothing was written" in shown.err
     assert {path.name for path in folder.path.rglob("*")} == before
     releases = folder.covey("releases", "--json")
-    assert "people" not in releases.out
+    assert "people.csv" not in releases.out
 
 
 def test_without_an_output_nothing_is_done(folder: Folder) -> None:
