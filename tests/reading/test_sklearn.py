@@ -152,3 +152,19 @@ def test_a_model_of_a_release_predicts_ordinary_rows() -> None:
         found[name] = roc_auc_score(test["rich"].to_numpy(), scores)
     assert found["original"] > 0.65
     assert found["release"] > found["original"] - 0.08
+
+
+def test_a_missing_cell_fits_only_classes_that_have_one() -> None:
+    known = np.array([[1.0], [2.0], [9.0], [8.0]])
+    assert Anonymizer(k=2).fit(known).held_back([[np.nan], [2.0]]).tolist() == [True, False]
+
+
+def test_a_row_that_fits_several_classes_is_shown_as_the_narrowest() -> None:
+    numbers = np.random.default_rng(0).integers(0, 30, (200, 2)).astype(float)
+    widths = sum(one.widths for one in Anonymizer(k=4).fit(numbers).classes_)
+    assert (np.diff(widths) >= 0).all()
+
+
+def test_a_code_with_stars_that_is_new_stands_for_the_codes_under_it() -> None:
+    encoder = ReleaseEncoder().fit(np.array([["101"], ["102"], ["201"]], dtype=object))
+    assert encoder.transform(np.array([["10*"]], dtype=object)).tolist() == [[0.5, 0.5, 0.0]]
