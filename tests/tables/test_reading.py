@@ -469,3 +469,11 @@ def test_spaces_in_a_release_are_part_of_its_cells(delimiter: str | None, tmp_pa
     schema = Schema.of(quasi=quasi, table={"delimiter": delimiter})
     verdict = covey.verify(released, schema, k=2)
     assert (verdict.k, verdict.holds) == (1, False)
+
+
+def test_a_release_has_the_missing_tokens_of_its_original(tmp_path: Any) -> None:
+    """NA is Namibia in a dataframe, and so it is in the file that was released of it."""
+    frame = pl.DataFrame({"land": ["NA", "NA", "DE", "DE"]})
+    frame.write_csv(tmp_path / "released.csv")
+    schema = covey.Schema.of(quasi={"land": "categorical"})
+    assert covey.measure(frame, tmp_path / "released.csv", schema, k=2).total_il == 0
