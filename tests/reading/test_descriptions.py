@@ -100,6 +100,9 @@ def test_a_recipient_needs_nothing_else(release: covey.Release, tmp_path: Path) 
     for label in ("Pre-school", "High school", "Master degree"):  # also under wider labels
         possibly = [some.count(education=label).possibly for some in (reader, known)]
         assert possibly[0] == possibly[1] > (release.table["education"] == label).sum()
+    for label, true in FRAME["education"].value_counts().iter_rows():  # shown or not
+        found = reader.count(education=label)
+        assert found.surely <= true <= found.possibly
     assert covey.verify(path, reader.schema, k=4).holds
 
 

@@ -16,7 +16,7 @@ from covey._core.arrays import Longs
 from covey.encoding import MISSING_LEAF, Centres, Nodes, Ranges, Shown
 from covey.encoding.categories import members_of
 from covey.schema import LARGEST, Column, TaxonomyBuilder
-from covey.schema.taxonomy import ROOT, Taxonomy
+from covey.schema.taxonomy import ROOT, UNSHOWN, Taxonomy
 from covey.tables.csv_files import Dialect
 
 
@@ -65,7 +65,7 @@ def _values(column: Column, cells: pl.Series) -> list[str]:
     return values if root is None else [*values, *_ELSEWHERE[kind](values)]
 
 
-UNKNOWN = "\x00", "\x01"  # no table has the first, and no text shows either
+UNKNOWN = UNSHOWN, "\x01"  # no text shows either
 
 
 def _codes_under(label: str) -> list[str]:

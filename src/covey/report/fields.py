@@ -17,7 +17,7 @@ from covey.generalisation import ShownColumn, View
 from covey.measures.resolution import Resolution
 from covey.report.carried import Carried
 from covey.schema import ColumnType, Role, Schema
-from covey.schema.taxonomy import ROOT
+from covey.schema.taxonomy import ROOT, UNSHOWN
 
 _ROLES = {
     Role.QUASI: "generalised, since others may know it",
@@ -130,7 +130,8 @@ def _label_forms(column: ShownColumn) -> Iterator[str]:
 def _parents(column: ShownColumn) -> dict[str, str] | None:
     """The parent of each label that the release shows, in a taxonomy that the schema declares.
 
-    A taxonomy that is built from values is built again from those that the release shows.
+    A taxonomy that is built from values is built again from those that the release shows. One value
+    stands for all that it does not show under a label.
     """
     assert isinstance(column.shown, Nodes)
     attribute = column.shown.attribute
@@ -141,8 +142,12 @@ def _parents(column: ShownColumn) -> dict[str, str] | None:
     members = {label for cell in cells if cell not in tree.node_of for label in members_of(cell)}
     shown = {*column.shown.node.tolist(), *(tree.node_of[m] for m in members if m in tree.node_of)}
     kept = np.unique(tree.ancestors[sorted(shown)])
-    return {
+    kept = kept[kept >= 0]
+    parents = {
         tree.labels[node]: tree.labels[tree.parent[node]]
-        for node in kept[kept >= 0].tolist()
+        for node in kept.tolist()
         if node != tree.root and tree.labels[node]
     }
+    others = np.setdiff1d(np.arange(len(tree.labels)), kept)
+    wider = np.intersect1d(tree.parent[others], kept).tolist()
+    return parents | {UNSHOWN + tree.labels[node]: tree.labels[node] for node in wider}

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from covey.errors import TaxonomyError, count
 
 ROOT = "*"
+UNSHOWN = "\x00"  # before a label, a value under it that a release does not show: no text has it
 
 Measure = Literal["height", "level", "ncp", "lm"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)

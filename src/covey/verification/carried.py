@@ -13,6 +13,7 @@ from typing import Any
 from covey.errors import count
 from covey.schema import Column, Schema, TableFormat, TaxonomyBuilder
 from covey.schema.requirements import Requirement
+from covey.schema.taxonomy import UNSHOWN
 from covey.tables.batches import Batches
 
 _WORDS = {
@@ -55,7 +56,8 @@ def _said(schema: Schema, requirements: Sequence[Requirement]) -> Iterator[Any]:
         if isinstance(column.taxonomy, TaxonomyBuilder):
             yield from _values(column.taxonomy.model_dump(mode="json"))
         elif column.taxonomy is not None:
-            yield from column.taxonomy_over(()).labels
+            labels = column.taxonomy_over(()).labels
+            yield from (*labels, *(UNSHOWN + label for label in labels))
     for one in requirements:
         yield from (one.option, *_values(asdict(one)))
 
