@@ -135,7 +135,7 @@ def _ordered(
     )
     _refuse_outputs(order)
     _refuse_following(order, engine)
-    if order.price or order.utility:  # which read it once more
+    if order.price or order.utility:  # which read it again
         checked = replace(checked, table=tables.read(checked.table, order.schema))
     return checked, order
 

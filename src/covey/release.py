@@ -213,10 +213,11 @@ class Proven:
         """What is asked of all releases combined."""
         if to.refuse_composition:
             return "refuse"
-        asked = self.schema.require.composition
-        if asked == "follow" and self.schema.require.shrunk == "keep":
+        required = self.schema.require.composition
+        if required == "follow" and self.schema.require.shrunk == "keep":
             return "follow with the shrunk"
-        return "warn" if asked == "refuse" and to.refuse_composition is False else asked
+        lenient = required == "refuse" and to.refuse_composition is False
+        return "warn" if lenient else required
 
     def _statement(
         self, report: Report, pages: Mapping[str | Path, bytes], written: WrittenRelease

@@ -268,7 +268,7 @@ def test_what_goes_to_standard_output_is_remembered_too(capfdbinary: Any) -> Non
     release().write("-")
     assert [entry.name for entry in remembered()] == ["standard output"]
     written = release(k=6).write("-")
-    assert not [told for told in written.warnings if "--replace" in told]  # it cannot be replaced
+    assert not [line for line in written.warnings if "--replace" in line]  # it cannot be replaced
     found = written.composition
     assert found is not None
     assert (found.compared, found.earlier) == (1, 1)  # a build that takes all for one place: 0

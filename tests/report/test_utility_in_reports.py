@@ -37,16 +37,16 @@ def figures(plain: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def test_it_is_that_of_the_recipient_without_the_original(release: covey.Release) -> None:
-    told = release.report.to_dict()["utility"]
+    reported = release.report.to_dict()["utility"]
     found = covey.utility(FRAME, covey.read_release(release.table, schema=SCHEMA)).to_dict()
-    pairs = list(zip(figures(told), figures(found), strict=True))
+    pairs = list(zip(figures(reported), figures(found), strict=True))
     assert len(pairs) > 5
     for shown, exact in pairs:
         assert (shown["original"], shown["original_interval"]) == (None, None)
         assert shown["released"] == pytest.approx(exact["released"], rel=1e-5)
         assert shown["overlap"] == round(exact["overlap"], 1)
         assert shown["keeps_sign"] == exact["keeps_sign"]
-    assert told["k_marginal"]["pairs"] == round(found["k_marginal"]["pairs"], 1)
+    assert reported["k_marginal"]["pairs"] == round(found["k_marginal"]["pairs"], 1)
 
 
 def test_a_use_of_few_rows_is_not_even_quoted(release: covey.Release) -> None:

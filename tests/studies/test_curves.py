@@ -394,9 +394,9 @@ def test_each_point_says_what_becomes_of_declared_uses(frame: pl.DataFrame) -> N
             frame, known, require=covey.KAnonymity(one.found_for), seed=1, effort="quick",
             keep_order=True, register=False,
         )  # fmt: skip
-        told = covey.utility(frame, covey.read_release(release.table, schema=known)).uses
-        assert one.uses_kept == sum(use.is_kept for use in told) / 2
-        assert one.uses_overlap == pytest.approx(sum(use.overlap or 0.0 for use in told) / 2)
+        after = covey.utility(frame, covey.read_release(release.table, schema=known)).uses
+        assert one.uses_kept == sum(use.is_kept for use in after) / 2
+        assert one.uses_overlap == pytest.approx(sum(use.overlap or 0.0 for use in after) / 2)
     assert [*found.frame.columns] == [*FIGURES, "uses_kept", "uses_overlap"]
     assert (found.points[1].uses_overlap or 0.0) < 1
 

@@ -46,8 +46,8 @@ class Case:
         described = ReleaseDescription.found_for(release)
         if schema is None:
             raise UsageError("no schema given: pass that of the original")
-        asked = described.requirements if described else ()
-        k = k or _k_of(asked, schema)
+        required = described.requirements if described else ()
+        k = k or _k_of(required, schema)
         both = pipeline.both_tables(original, release, schema, whole=True)
         sha256 = both.output.sha256 if both.output else None
         assert isinstance(both.original, Table)

@@ -1,6 +1,6 @@
 """What is left of a class after its values that another class would hold are discarded.
 
-Methods form small groups. So an attacker may think: whoever had these values would be in that
+Methods form small groups. So an attacker may think: a person with these values would be in that
 narrower class, which lies within this one. If true values are discarded less often than
 others, classes say more than they show (downcoding, Cohen 2022; combinatorial refinement attacks,
 arXiv 2509.03350).

@@ -35,25 +35,25 @@ class Following:
     require: Require
 
     @property
-    def asked(self) -> str:
-        """What the custodian asked for."""
+    def composition(self) -> str:
+        """What is required of all releases together."""
         return self.require.composition
 
     @property
     def only_new(self) -> bool:
         """Whether only people are released whom no earlier release has."""
-        return self.asked == "only-new"
+        return self.composition == "only-new"
 
     def together(self, tracer: Tracer, people: Mapping[str, Hashes]) -> "Together":
         """Who stays together, by the hashes of all rows in each column that says who is who."""
-        asked = self.asked
+        required = self.composition
         if not self.register.key.stored:
             raise UsageError(
-                f"{asked} needs a stored key: without it, people cannot be recognised next time"
+                f"{required} needs a stored key: without it, people cannot be recognised next time"
             )
-        name = _telling(tracer, people, asked)
+        name = _telling(tracer, people, required)
         if len(people[name]) > LARGEST:
-            raise UsageError(f"{asked} is not possible: {TOO_LARGE}")
+            raise UsageError(f"{required} is not possible: {TOO_LARGE}")
         self.register.refuse_removed()
         earlier = Earlier(np.empty((len(people[name]), 0), dtype=np.int64), ())
         if self.register.path.exists():
@@ -143,24 +143,24 @@ NOT_TOLD = (
 )
 
 
-def _telling(tracer: Tracer, people: Mapping[str, Hashes], asked: str) -> str:
+def _telling(tracer: Tracer, people: Mapping[str, Hashes], required: str) -> str:
     """The column that says who is who: the person column if persons count.
 
     Only to release new people, a person may have several rows.
     """
     person = tracer.size.person
     if person:
-        if are_unique(people[person]) or (asked == "only-new" and people[person].all()):
+        if are_unique(people[person]) or (required == "only-new" and people[person].all()):
             return person
         extra = len(people[person]) - pl.Series(people[person]).n_unique()
         raise UsageError(
-            f"{asked} needs one row a person: by the column {person!r}, there are "
+            f"{required} needs one row a person: by the column {person!r}, there are "
             f"{count(extra, 'row')} more than persons, or a person is missing"
         )
     for name in tracer.who:
         if are_unique(people[name]):
             return name
-    raise UsageError(NOT_TOLD.format(asked))
+    raise UsageError(NOT_TOLD.format(required))
 
 
 def _reserve(earlier: Earlier, lacking: Longs) -> int:

@@ -304,8 +304,8 @@ def remember(
         why = _obstacle(register, trace, chosen=source is not None)
     if register is None or trace is None or why is not None:
         if demand != "warn":
-            asked = "--refuse-composition" if demand == "refuse" else demand
-            raise UsageError(f"{asked} is not possible: {why or 'there is no register'}")
+            option = "--refuse-composition" if demand == "refuse" else demand
+            raise UsageError(f"{option} is not possible: {why or 'there is no register'}")
         yield NotRemembered(why)
         return
     register.refuse_removed()

@@ -109,7 +109,8 @@ class Memory:
             tracer, rows = _tracer(order, self.read), people.selection.rows
             if not tracer.who:
                 raise UsageError(
-                    following.NOT_TOLD.format(earlier.asked) + following.hint(self.read, tracer)
+                    following.NOT_TOLD.format(earlier.composition)
+                    + following.hint(self.read, tracer)
                 )
             hashes = {name: tracer.people(self.read, rows, name) for name in tracer.who}
             self.together = earlier.together(tracer, hashes)

@@ -196,8 +196,8 @@ class Earlier:
         """The schema with what is required of all releases together."""
         from covey.choices import composition_of
 
-        asked = composition_of(follow=self.follow, only_new=self.only_new)
-        return schema.requiring(composition=asked, reserve=self.reserve, shrunk=self.shrunk)
+        composition = composition_of(follow=self.follow, only_new=self.only_new)
+        return schema.requiring(composition=composition, reserve=self.reserve, shrunk=self.shrunk)
 
     def writing(self, schema: "Schema", key: Path | None) -> "Writing":
         """The register, and whether a weakened release is refused.
