@@ -14,7 +14,7 @@ import covey
 from command_line import Folder
 from covey.attacks import Attack, Finding
 from covey.attacks.findings import MEANINGS
-from covey.errors import GuaranteeError, UsageError
+from covey.errors import GuaranteeError, TableError, UsageError
 from covey.tables import Table
 
 ROWS = 240
@@ -93,6 +93,89 @@ def test_classes_with_one_sensitive_value_are_seen_through() -> None:
     assert one.rate.rate > 0.9
     assert one.rate.low > 0.3
     assert [(each.kind, each.column) for each in one.remedies] == [("l", "illness")]
+
+
+def test_columns_that_nobody_is_likely_to_know_are_named_if_they_single_people_out() -> None:
+    income = pl.Series("income", [30_000.5 + i for i in range(ROWS)])
+    people = table().with_columns(income).drop("room")
+    schema = covey.Schema.of(
+        quasi=SCHEMA.quasi, insensitive=["income"], sensitive=["illness"]
+    )  # fmt: skip
+    found = attacked(classes(people, 20), people, 10, schema=schema)
+    assert (found.undeclared, found.unlikely) == ((), ("income",))
+    assert find(found, "inference", "income", "illness").remedies == ()  # l would not help
+    assert found.to_dict()["unlikely"] == ["income"]
+    assert "income" in found.to_html().partition("Who tried what")[0]
+
+
+def test_only_columns_that_single_people_out_are_blamed() -> None:
+    people = table().with_columns(pl.format("R{}", pl.int_range(ROWS)).alias("room"))
+    people = people.with_columns(pl.Series("wing", ["e", "w"] * (ROWS // 2)))
+    schema = covey.Schema.of(
+        quasi=SCHEMA.quasi, insensitive=["room", "wing"], sensitive=["illness"]
+    )  # fmt: skip
+    found = attacked(classes(people, 60), people, 10, schema=schema)
+    assert found.undeclared == ("room",)
+    assert {r.column for r in found.remedies() if r.kind == "quasi"} == {"room"}
+
+
+def test_another_original_is_no_success_of_the_release() -> None:
+    people = table()
+    released = classes(people, 20)
+    assert attacked(released, people, 10).doubts == ()
+    assert attacked(released.head(200), people, 10).doubts == ()  # the others are suppressed
+    older, ill = people.with_columns(pl.col("age") + 200), people.with_columns(illness=pl.lit("b"))
+    for other, said in ((older, "240 of 240 people"), (ill, "of illness are not in the original")):
+        found = attacked(released, other, 10)
+        (doubt,) = found.doubts
+        assert said in doubt
+        assert doubt in found.to_html()
+        assert found.to_dict()["doubts"] == [doubt]
+        with pytest.raises(GuaranteeError, match="cannot be relied on"):
+            found.raise_if_above(1)
+
+
+def test_what_is_not_tried_is_said_under_the_name_of_its_criterion() -> None:
+    people = table().select("age", "sex")
+    schema = covey.Schema.of(quasi=SCHEMA.quasi)
+    found = attacked(classes(people, 20), people, 10, schema=schema)
+    tried = {one.criterion for one in found.findings}
+    assert tried == {"singling out", "linkability", "tightness"}
+    untried = {each["what"] for each in found.to_dict()["untried"]}
+    assert untried >= {*MEANINGS} - tried
+
+
+@pytest.mark.parametrize(("option", "value"), [("k", 0), ("trials", -1)])
+def test_numbers_that_mean_nothing_are_refused(option: str, value: int) -> None:
+    with pytest.raises(UsageError, match=option):
+        attacked(table(), table(), **{"k": 5, option: value})
+    with pytest.raises(UsageError, match="share"):
+        attacked(classes(table(), 20), table(), 5).raise_if_above(10)
+
+
+def test_a_population_has_the_quasi_identifiers() -> None:
+    with pytest.raises(TableError, match="'sex'"):
+        attacked(classes(table(), 20), table(), 5, population=table().select("age"))
+
+
+@pytest.mark.parametrize("is_narrow", [False, True])
+def test_refinement_gains_only_if_true_values_are_spared(is_narrow: bool) -> None:
+    """Half of the classes are wide; the others lie within, and take their people or anyone's."""
+    random = np.random.default_rng(5)
+    wide = random.random(ROWS) < 0.5
+    ages = random.integers(40, 60, ROWS)
+    edges = np.where(random.random(ROWS) < 0.5, 20, 79)
+    people = table().with_columns(
+        pl.Series("age", np.where(wide & is_narrow, edges, ages)),
+        pl.format("{}", pl.int_range(ROWS)).alias("illness"),
+    )
+    cells = pl.Series("age", np.where(wide, "[20, 79]", "[40, 59]"))
+    found = find(
+        attacked(people.with_columns(cells, sex=pl.lit("*")), people, 5), "refinement", QUASI
+    )
+    truly = 1.0 if is_narrow else (~wide).mean()
+    assert found.rate.rate == pytest.approx(truly)
+    assert (found.rate.low > 0) == is_narrow
 
 
 def test_exact_ends_are_found_and_a_grid_helps() -> None:

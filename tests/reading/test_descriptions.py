@@ -14,6 +14,7 @@ from covey.errors import UsageError
 from covey.reading import read_release
 from covey.reading.description import ReleaseDescription
 from covey.report.description import path_for
+from covey.schema import TableFormat
 from covey.schema.taxonomy import from_nested
 
 SCHOOL = ["Pre-school", "Primary school", "Middle school", "Some high school"]
@@ -188,6 +189,17 @@ def described(release: covey.Release, folder: Path) -> Path:
 def metadata_of(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(pl.read_parquet_metadata(path)["datapackage"])
     return found
+
+
+def test_another_format_of_that_name_does_not_say_how_a_file_is_written(tmp_path: Path) -> None:
+    schema = SCHEMA.model_copy(update={"table": TableFormat(delimiter=";", decimal=",")})
+    release = covey.anonymize(FRAME, schema, k=4, seed=1)
+    for name in ("out.csv", "out.xlsx"):
+        release.write(tmp_path / name, register=False)
+    released = read_release(tmp_path / "out.csv")
+    assert released.schema.columns["age"].grid == 5
+    assert "may have been changed" in released.doubts[0]
+    assert len(released) == len(release.table)
 
 
 @pytest.mark.parametrize("style", [covey.Style(), covey.Style(intervals="columns")])

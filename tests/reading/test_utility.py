@@ -4,6 +4,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -188,7 +189,7 @@ def test_values_of_few_people_have_no_figures_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("", "quote"),
+        ("", "kind of use"),
         ("average of age", "must begin"),
         ("mean age", "'of'"),
         ("mean of agee", "'age'"),
@@ -197,6 +198,7 @@ def test_values_of_few_people_have_no_figures_of_their_own() -> None:
         ("share of sex", "'='"),
         ("regress age sex", "'on'"),
         ("correlation of age and age", "two columns"),
+        ("regress age on sex, age", "on itself"),
         ("mean of age with sex", "after its end"),
         ('count where sex = "Male', "quote"),
     ],
@@ -204,6 +206,15 @@ def test_values_of_few_people_have_no_figures_of_their_own() -> None:
 def test_a_use_that_cannot_be_read_says_why(text: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         Use.of(text, FRAME.columns)
+
+
+def test_groups_come_before_or_after_the_conditions() -> None:
+    first, last = (
+        Use.of(text, FRAME.columns)
+        for text in ("count by sex where age > 3", "count where age > 3 by sex")
+    )
+    assert replace(first, text="") == replace(last, text="")
+    assert last.by == "sex"
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,21 @@
 """Attack a release by its original: every attacker, every criterion."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from covey import tables
 from covey.attacks.again import Control, Make, maker, membership
-from covey.attacks.attempts import by_order, guessed, matched, tried
+from covey.attacks.attempts import by_order, doubts, guessed, matched, tried
 from covey.attacks.case import Case
 from covey.attacks.earlier import with_earlier
-from covey.attacks.findings import Attack, Finding, ordered
+from covey.attacks.findings import MEANINGS, Attack, Finding, ordered
 from covey.attacks.knowledge import Attackers
 from covey.attacks.refining import refinement
-from covey.attacks.remedies import remedies_for
 from covey.clustering.progress import Progress, silent
 from covey.custody.register import Register
-from covey.errors import GuaranteeError
+from covey.errors import GuaranteeError, UsageError
 from covey.schema import Schema
 
 Untried = list[tuple[str, str]]  # what, and why
@@ -50,11 +48,14 @@ def attack(  # noqa: PLR0913 - what attackers may have
     `covey.anonymize` does, by the schema. It releases samples with and without somebody, in as many
     `trials`.
     """
+    for name, number, least in (("k", k, 1), ("trials", trials, 0)):
+        if number is not None and number < least:
+            raise UsageError(f"{name} is at least {least}")
     progress("reading", 0.0)
     case = Case.of(release, original, schema, k, seed)
     data, untried = ["the original"], Untried()
     if population is not None:
-        case = replace(case, population=tables.read(population, case.schema))
+        case = case.among(tables.read(population, case.schema))
         data.append("a table of the population")
     else:
         untried.append(("attackers who do not know who is in the table", "no population given"))
@@ -67,18 +68,21 @@ def attack(  # noqa: PLR0913 - what attackers may have
     found = [*_standard(case, against, progress)]
     found += _more(case, seed, untried)
     if not trials:
-        untried.append(("membership on samples", "no trials"))
-    elif case.schema.quasi:
+        untried.append(("membership" if control is None else "membership on samples", "no trials"))
+    else:
         try:
             found += membership(case, make or maker(case, silent), trials, seed, progress)
         except GuaranteeError:
             untried.append(("membership", "samples of the table cannot meet the requirements"))
     found += with_earlier(case, Register.of(register), data, untried)
-    judged = [replace(f, remedies=remedies_for(f, case.schema, case.k)) for f in found]
-    return Attack(
-        *(datetime.now(UTC).isoformat(timespec="seconds"), case.k, case.rows, len(case.order)),
-        *(case.sha256, tuple(data), ordered(judged), tuple(untried)),
+    tried_of = {one.criterion for one in found} | {what for what, _ in untried}
+    untried += [(what, "nothing to try it on") for what in MEANINGS if what not in tried_of]
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    attacked = Attack(
+        *(now, case.k, case.rows, len(case.order), case.sha256, tuple(data)),
+        *(ordered(found), tuple(untried), tuple(doubts(case))),
     )
+    return attacked.with_remedies(case.schema)
 
 
 def _standard(case: Case, against: Control | None, progress: Progress) -> Iterator[Finding]:
@@ -103,7 +107,11 @@ def _more(case: Case, seed: int, untried: Untried) -> Iterator[Finding]:
         untried.append(("the nearest mean", "who knows a value accepts any mean"))
     for what, found, why in (
         ("the order of the rows", by_order(case), "the release has another number of rows"),
-        ("refinement", refinement(case, seed), "it is certain of nobody which class is theirs"),
+        (
+            "refinement",
+            refinement(case, seed),
+            "it is certain of too few people which class is theirs",
+        ),
     ):
         if found is None:
             untried.append((what, why))

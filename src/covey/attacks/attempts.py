@@ -14,7 +14,9 @@ from covey.attacks.findings import Finding
 from covey.attacks.guessing import Guesses, Target
 from covey.attacks.knowledge import ORDER, QUASI, Attacker
 from covey.attacks.matching import Pairs, Rows, fitting
-from covey.attacks.rates import paired, rate
+from covey.attacks.rates import paired, rate, wilson
+from covey.errors import count
+from covey.schema import Role
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +98,25 @@ def by_order(case: Case) -> Finding | None:
         each = [c.fits(c.values, c.cells[order], about=False) for c in columns]
         found.append(np.logical_and.reduce(each).astype(np.float64))
     return Finding("linkability", attacker, paired(*found))
+
+
+def doubts(case: Case) -> Iterator[str]:
+    """Why this may not be the original of the release: rows that it lacks, people who fit none."""
+    kept = (c for c in case.columns.values() if c.role is not Role.QUASI and isinstance(c, Line))
+    for column in kept:
+        counts = (
+            np.bincount(some, minlength=len(column.known)) for some in (column.cells, column.values)
+        )
+        if more := int(np.maximum(np.subtract(*counts), 0).sum()):
+            yield f"{count(more, 'released cell')} of {column.name} are not in the original"
+    quasi = [column for column in case.columns.values() if column.role is Role.QUASI]
+    pairs = next(fitting(quasi, Rows.of(quasi), case.order, about=False))
+    unfit = int((np.bincount(pairs.one, minlength=pairs.count)[pairs.known] == 0).sum())
+    total, suppressed = len(case.order), max(0, len(case.order) - case.rows)
+    if wilson(unfit / len(pairs.people), len(pairs.people))[0] > suppressed / total:
+        most = count(suppressed, "row")
+        people = f"{unfit:,} of {len(pairs.people):,} people"
+        yield f"no row fits {people}, and at most {most} were suppressed"
 
 
 def guessed(attacker: Attacker, success: Success, targets: Sequence[Target]) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """A release and its original, read for an attack."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,13 @@ class Case:
     def rows(self) -> int:
         """The released rows."""
         return self.released.frame.height
+
+    def among(self, population: Table) -> "Case":
+        """The same, for attackers who do not know who of a population is in the original."""
+        for name in self.schema.quasi:
+            if name not in population.frame.columns:
+                raise TableError(f"the population has no column {name!r}")
+        return replace(self, population=population)
 
     def inside(self, names: Sequence[str], people: Longs) -> Floats | None:
         """Of everyone with the same values, the share that is in the original; None if unknown."""

@@ -1,15 +1,16 @@
 """What attackers found: rates under the names of the criteria, remedies, and what was not tried."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from covey.attacks.knowledge import Attacker
 from covey.attacks.rates import Rate
-from covey.attacks.remedies import Remedy
-from covey.errors import ViolationError, percent
+from covey.attacks.remedies import Remedy, remedies_for
+from covey.errors import UsageError, ViolationError, percent
 from covey.report.writing import Writable
+from covey.schema import Schema
 from covey.verification.rounding import rounded
 
 Criterion = Literal[
@@ -75,6 +76,7 @@ class Attack(Writable):
     data: tuple[str, ...]  # what the attackers were given
     findings: tuple[Finding, ...]  # the worst first; those by columns that others may know lead
     untried: tuple[tuple[str, str], ...] = ()  # what was not tried, and why
+    doubts: tuple[str, ...] = ()  # whether this is the original: if not, the rates say nothing
 
     def __repr__(self) -> str:
         worst = self.worst
@@ -88,9 +90,25 @@ class Attack(Writable):
 
     @property
     def undeclared(self) -> tuple[str, ...]:
-        """The columns that others may know, are not called quasi, and single people out."""
-        found = (f for f in self.of("singling out") if f.rate.rate and f.attacker.is_likely)
-        return tuple(dict.fromkeys(name for f in found for name in f.attacker.undeclared))
+        """The columns that others may know, are not called quasi, and single people out.
+
+        Of columns that do so together with others that do so without them, none is named.
+        """
+        found = [f.attacker.undeclared for f in self._singling if f.attacker.is_likely]
+        least = (
+            one for one in found if one and not any({*less} < {*one} for less in found if less)
+        )
+        return tuple(dict.fromkeys(name for one in least for name in one))
+
+    @property
+    def unlikely(self) -> tuple[str, ...]:
+        """The columns that single people out alone, and that covey thinks nobody knows."""
+        apart = (f.attacker for f in self._singling if not f.attacker.is_likely)
+        return tuple(one.columns[0] for one in apart if len(one.columns) == 1)
+
+    @property
+    def _singling(self) -> list[Finding]:
+        return [one for one in self.of("singling out") if one.rate.rate]
 
     def of(self, criterion: Criterion) -> list[Finding]:
         """The findings under a criterion, the worst first."""
@@ -108,7 +126,11 @@ class Attack(Writable):
         return [one for one in self.findings if one.attacker.is_likely and one.rate.gain > at_most]
 
     def raise_if_above(self, at_most: float) -> None:
-        """Raise an error that names the worst attack above this share."""
+        """Raise an error that names the worst attack above this share, or why no rate is sure."""
+        if not 0 <= at_most <= 1:
+            raise UsageError("a limit is a share from 0 to 1, such as 0.1")
+        if self.doubts:
+            raise ViolationError(f"the rates cannot be relied on: {self.doubts[0]}")
         if above := self.above(at_most):
             first = above[0]
             more = f", and {len(above) - 1:,} more" if above[1:] else ""
@@ -116,6 +138,14 @@ class Attack(Writable):
                 f"{first.name} gains {percent(first.rate.gain)} over chance, above "
                 f"{percent(at_most)}{more}"
             )
+
+    def with_remedies(self, schema: Schema) -> "Attack":
+        """The same, with what helps against each finding."""
+        causes = self.undeclared
+        helped = (
+            replace(f, remedies=remedies_for(f, schema, self.k, causes)) for f in self.findings
+        )
+        return replace(self, findings=tuple(helped))
 
     def remedies(self) -> Iterator[Remedy]:
         """All remedies, each once, those against the worst findings first."""
@@ -138,6 +168,8 @@ class Attack(Writable):
             "data": [*self.data],
             "findings": [one.to_dict() for one in self.findings],
             "undeclared": [*self.undeclared],
+            "unlikely": [*self.unlikely],
+            "doubts": [*self.doubts],
             "untried": [{"what": what, "why": why} for what, why in self.untried],
         }
 

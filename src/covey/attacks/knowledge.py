@@ -65,8 +65,6 @@ class Attackers:
         for size in range(3, min(_LARGEST_SET, len(telling) - 1) + 1):
             yield self._of(sorted(telling[:size], key=self._place))
         quasi = [name for name, column in self.columns.items() if column.role is Role.QUASI]
-        if not quasi:
-            return
         more = [name for name in telling if name not in quasi]
         yield from self._both(quasi, QUASI)
         for name in more[:MOST_PAIRED]:

@@ -124,7 +124,10 @@ def worst_by(found: Attack, one: Finding) -> str:
 
 
 def _found(found: Attack) -> Iterator[Part]:
-    yield html.p(_WORDS["found"]["lead"])
+    words = _WORDS["found"]
+    if found.doubts:
+        yield html.p(words["doubts"].format(doubts="; ".join(found.doubts)), class_="minded")
+    yield html.p(words["lead"])
     head = ("criterion", *FIGURES, "what helps")
     rows = [
         (html.explained(goal(one), worst_by(found, one)), *figures(one), _helps(one))
@@ -132,9 +135,10 @@ def _found(found: Attack) -> Iterator[Part]:
         for one in some
     ]
     yield html.scrolled(html.table(head, rows, numbers=(1, 2, 3)), "what was found")
-    if found.undeclared:
-        yield html.p(_WORDS["found"]["undeclared"])
-        yield html.ul(map(html.li, found.undeclared), class_="minded")
+    for which, names in (("undeclared", found.undeclared), ("unlikely", found.unlikely)):
+        if names:
+            yield html.p(words[which])
+            yield html.ul(map(html.li, names), class_="minded")
     if others := other_remedies(found):
         yield html.p(OTHERS)
         yield html.ul(html.li(remedy.text) for remedy in others)
@@ -209,8 +213,6 @@ def _on(found: Attack) -> Iterator[tuple[Part, Part]]:
 def _untried(found: Attack) -> Iterator[Part]:
     for what, why in found.untried:
         yield f"{what}: {why}"
-    named = {what for what, _ in found.untried}
-    yield from (one for one in MEANINGS if one not in named and not found.of(one))
     yield _WORDS["untried"]["columns"]
 
 
@@ -232,7 +234,9 @@ def _line() -> Html:
 
 def _points(found: Attack) -> Iterator[str]:
     words = _WORDS["sign"]
-    for name in found.undeclared:
+    if found.doubts:
+        yield words["doubts"]
+    for name in (*found.undeclared, *found.unlikely):
         yield words["undeclared"].format(column=name)
     for one in found.summary():
         if one.attacker.is_likely and one.rate.gain > _WORTH:

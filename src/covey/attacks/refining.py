@@ -6,6 +6,9 @@ others, classes say more than they show (downcoding, Cohen 2022; combinatorial r
 arXiv 2509.03350).
 """
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
 import numpy as np
 
 from covey._core.arrays import Longs
@@ -16,51 +19,87 @@ from covey.attacks.knowledge import QUASI, Attacker
 from covey.attacks.matching import Rows, fitting
 from covey.attacks.rates import paired
 from covey.encoding.attributes import Mask
+from covey.schema import Role
 
 _PEOPLE = 300
+_FEWEST = 20  # of whom a rate says anything
 _POINTS = 50  # that stand for all values of a class
 
 
 def refinement(case: Case, seed: int) -> Finding | None:
-    """How often true and other values survive, among people whose class is certain."""
-    columns = [case.columns[name] for name in case.columns if name in case.schema.quasi]
-    if not columns:
+    """How often true and other values survive, among people whose own row is certain."""
+    quasi, kept = (
+        [c for c in case.columns.values() if (c.role is Role.QUASI) is wanted]
+        for wanted in (True, False)
+    )
+    classes, random = Rows.of(quasi), np.random.default_rng(seed)
+    survived = (
+        _survive(quasi, classes, own, rivals, person, random)
+        for person, own, rivals in islice(_certain(case, quasi, kept, classes), _PEOPLE)
+    )
+    found = [each for each in survived if each is not None]
+    if len(found) < _FEWEST or not kept:
         return None
-    rows, random = Rows.of(columns), np.random.default_rng(seed)
-    found = []
-    for pairs in fitting(columns, rows, case.order[:_PEOPLE], about=False):
+    attacker = Attacker(tuple(column.name for column in quasi), group=QUASI)
+    return Finding("refinement", attacker, paired(*np.array(found).T))
+
+
+def _certain(
+    case: Case, quasi: list[KnownColumn], kept: list[KnownColumn], classes: Rows
+) -> Iterator[tuple[int, int, Longs]]:
+    """People of whom one row shows all, its class, and all classes with what is kept of them.
+
+    By quasi-identifiers alone, only those would be certain whose values no narrower class holds:
+    they would survive always.
+    """
+    rows = Rows.of([*quasi, *kept])
+    for pairs in fitting([*quasi, *kept], rows, case.order, about=False):
         number = np.bincount(pairs.one, minlength=pairs.count)
-        for one, row in zip(pairs.one.tolist(), pairs.other.tolist(), strict=True):
-            if number[one] == 1:
-                person = int(pairs.people[np.flatnonzero(pairs.known == one)[0]])
-                found.append(_survive(columns, rows, row, person, random))
-    if not found:
-        return None
-    true, other = np.array(found).T
-    attacker = Attacker(tuple(column.name for column in columns), group=QUASI)
-    return Finding("refinement", attacker, paired(true, other))
+        own = np.zeros(pairs.count, np.int64)
+        own[pairs.one] = classes.of_release[rows.first[pairs.other]]
+        for person, known in zip(pairs.people.tolist(), pairs.known.tolist(), strict=True):
+            if number[known] == 1:
+                same = _all(
+                    column.fits(column.values[person], column.cells[rows.first], about=False)
+                    for column in kept
+                )
+                rivals = np.unique(classes.of_release[rows.first[same]])
+                yield person, int(own[known]), rivals[rivals != own[known]]
 
 
 def _survive(
-    columns: list[KnownColumn], rows: Rows, row: int, person: int, random: np.random.Generator
-) -> tuple[float, float]:
-    """Whether a person's values survive, and what share of all values of their class."""
-    cells = [column.cells[rows.first] for column in columns]
-    within = np.logical_and.reduce(
-        [_lie_within(c, own, own[row]) for c, own in zip(columns, cells, strict=True)]
-    )
-    within[row] = False  # itself
+    quasi: list[KnownColumn],
+    classes: Rows,
+    own: int,
+    rivals: Longs,
+    person: int,
+    random: np.random.Generator,
+) -> tuple[float, float] | None:
+    """Whether a person's values survive, and what share of others of their class do.
+
+    The others are as certain as the person's: no rival holds them.
+    """
+    cells = [column.cells[classes.first] for column in quasi]
+    within = _all(_lie_within(c, shown, shown[own]) for c, shown in zip(quasi, cells, strict=True))
+    within[own] = False
     points = [
-        np.append(column.values[person], random.choice(_values(column, own[row]), _POINTS))
-        for column, own in zip(columns, cells, strict=True)
+        np.append(c.values[person], random.choice(_values(c, shown[own]), _POINTS))
+        for c, shown in zip(quasi, cells, strict=True)
     ]
-    held = np.logical_and.reduce(
-        [
-            column.fits(some[:, None], own[within][None, :], about=False)
-            for column, own, some in zip(columns, cells, points, strict=True)
-        ]
-    ).any(axis=1)
-    return float(not held[0]), float((~held[1:]).mean())
+    held, is_doubtful = (
+        _all(
+            c.fits(some[:, None], shown[others][None, :], about=False)
+            for c, shown, some in zip(quasi, cells, points, strict=True)
+        )
+        for others in (within, rivals)
+    )
+    survive = np.asarray(~held.any(axis=1))
+    compared = survive[1:][~is_doubtful[1:].any(axis=1)]
+    return (float(survive[0]), float(compared.mean())) if len(compared) else None
+
+
+def _all(masks: Iterable[Mask]) -> Mask:
+    return np.asarray(np.logical_and.reduce([*masks]))
 
 
 def _lie_within(column: KnownColumn, cells: Longs, cell: int) -> Mask:

@@ -1,6 +1,6 @@
 """What helps against a finding, a line each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +10,7 @@ from covey.schema import Schema
 if TYPE_CHECKING:
     from covey.attacks.findings import Finding
 
-Kind = Literal["order", "quasi", "grid", "k", "l", "tails", "reserve"]
+Kind = Literal["order", "quasi", "grid", "k", "l", "tails"]
 _WORTH = 0.05  # a gain from which on a remedy is named
 
 
@@ -23,26 +23,32 @@ class Remedy:
     text: str
 
 
-def remedies_for(found: "Finding", schema: Schema, k: int) -> tuple[Remedy, ...]:
-    """What to change; nothing if the finding is close to chance, or may be chance."""
+def remedies_for(
+    found: "Finding", schema: Schema, k: int, causes: Sequence[str]
+) -> tuple[Remedy, ...]:
+    """What to change; nothing if the finding is close to chance, or may be chance.
+
+    `causes` are the undeclared columns that single people out.
+    """
     least = 0.0 if found.criterion == "singling out" else _WORTH
     is_clear = found.rate.gain > least and found.rate.low > 0
-    return tuple(_remedies(found, schema, k)) if is_clear else ()
+    return tuple(_remedies(found, schema, k, causes)) if is_clear else ()
 
 
-def _remedies(found: "Finding", schema: Schema, k: int) -> Iterator[Remedy]:
+def _remedies(found: "Finding", schema: Schema, k: int, causes: Sequence[str]) -> Iterator[Remedy]:
     match found.criterion:
         case "linkability" if found.attacker.group == ORDER:
             yield Remedy(
                 "order", None, "shuffle or sort the rows: their order shows whose they are"
             )
-        case "singling out" | "linkability" if found.attacker.is_likely:
-            yield from map(_quasi, found.attacker.undeclared)
-            if not found.attacker.undeclared:
+        case "singling out" | "linkability" | "inference" if found.attacker.is_likely:
+            guilty = [name for name in found.attacker.undeclared if name in causes]
+            yield from map(_quasi, guilty)
+            if not guilty and found.about:
+                text = f"require l-diversity or t-closeness on {found.about}, or a larger k"
+                yield Remedy("l", found.about, text)
+            elif not guilty:
                 yield Remedy("k", None, f"raise k = {k:,}: a row is picked rightly by about 1/k")
-        case "inference":
-            text = f"require l-diversity or t-closeness on {found.about}, or a larger k"
-            yield Remedy("l", found.about, text)
         case "tightness":
             yield from _grid(str(found.about), schema)
         case "membership":

@@ -5,7 +5,7 @@ to no other file.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ class ReleaseDescription:
         place = sources.of(str(source)).place
         path = path_for(place)
         if path is not None and path.is_file():
-            return cls.read(path)
+            return cls.read(path)._read_for(Path(place))
         if path is None or not Path(place).is_file() or formats.kind_of_file(place) != "parquet":
             return None
         text = arrow.description_in(place)
@@ -71,6 +71,14 @@ class ReleaseDescription:
             raise UsageError(
                 f"{name} is not a description by covey: remove or replace it"
             ) from None
+
+    def _read_for(self, place: Path) -> "ReleaseDescription":
+        """The same, but for how the file is written if it is of another format of that name."""
+        if place.is_dir() or place.suffix in {Path(name).suffix for name in self.hashes}:
+            return self
+        unknown = dict.fromkeys(("format", "delimiter", "encoding"))
+        table = self.schema.table.model_copy(update=unknown)
+        return replace(self, schema=self.schema.model_copy(update={"table": table}))
 
     def doubts(self, source: str | Path) -> list[str]:
         """How the files differ from those that it describes."""

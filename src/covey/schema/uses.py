@@ -69,7 +69,7 @@ class _Reader:
     def __init__(self, text: str, names: Collection[str]) -> None:
         self.text, self.names = text, names
         self.words: list[str] = _TOKEN.findall(text)
-        if "".join(self.words).replace(" ", "") != re.sub(r"\s", "", text) or not self.words:
+        if "".join(self.words).replace(" ", "") != re.sub(r"\s", "", text):
             raise UsageError("it has a quote without an end")
 
     def use(self) -> Use:
@@ -82,6 +82,8 @@ class _Reader:
         where: list[Condition] = []
         while self._skip("and" if where else "where"):
             where.append(self._condition())
+        if by is None and self._skip("by"):
+            by = self._column()
         if self.words:
             raise UsageError("it has words after its end: put a value with spaces in quotes")
         return Use(self.text.strip(), kind, columns, by, tuple(where), value)
@@ -95,6 +97,8 @@ class _Reader:
             columns = [outcome, self._column()]
             while self._skip(","):
                 columns.append(self._column())
+            if outcome in columns[1:]:
+                raise UsageError("it regresses a column on itself")
             return tuple(dict.fromkeys(columns)), None
         self._need("of")
         first = self._column()

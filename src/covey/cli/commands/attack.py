@@ -73,5 +73,10 @@ def _show(found: "Attack") -> None:
     out.print(grid)
     for remedy in [*found.remedies()][:_MOST_REMEDIES]:
         out.print(f"to do: {remedy.text}", soft_wrap=True)
+    if found.unlikely:
+        names = ", ".join(found.unlikely)
+        say(f"covey takes it that nobody knows {names}: who does singles people out")
+    for doubt in found.doubts:
+        say(f"is this the original? {doubt}")
     for what, why in found.untried:
         say(f"not tried: {what}: {why}")

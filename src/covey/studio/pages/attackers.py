@@ -81,7 +81,7 @@ def _remedy(studio: Studio, remedy: Remedy) -> Html:
         case "quasi" if name:
             return _button(studio, remedy, f"Others may know {name}")
         case "l" if name:
-            return _button(studio, remedy, f"Require l = {_next_l(now, name)} of {name}")
+            return _button(studio, remedy, f"Require l = {_next_l(now, name)} on {name}")
         case "k" if (k := _next_k(studio)) is not None:
             return _button(studio, remedy, f"Raise k to {k:,}{_price(studio, k)}")
         case "grid" | "tails":
