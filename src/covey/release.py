@@ -185,11 +185,12 @@ class Proven:
         if trace is not None and not trace.incomparable and trace.rows != self.verdict.rows:
             raise ViolationError("the register would record other rows than are released")
         refuse_lacking(to, None if trace is None else trace.owner)
+        shown = self.schema.names(Role.SENSITIVE, Role.INSENSITIVE)
         with remember(
             *(to.register, self.trace),
             path=None if to.path == files.STREAM else str(to.path),
             sha256=written.output.sha256,
-            request=self.report.request,
+            request=self.report.request | {"quasi": [*self.schema.quasi], "shown": shown},
             demand=self._demand(to),
             replaces=to.replace,
         ) as entry:
@@ -396,7 +397,8 @@ class Release:
         own, known = self._own, Register.of(register)
         if own.trace is None or known is None:
             raise UsageError("the release was made with register=False: nothing can be compared")
-        return Register(known.path, own.trace.owner).combined(own.trace)
+        found = Register(known.path, own.trace.owner)
+        return found.combined(own.trace) or Composition(own.trace.k)
 
     def workload(
         self, original: Any, *, class_column: str | None = None, queries: int = 1000, seed: int = 0

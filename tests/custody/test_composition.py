@@ -460,3 +460,13 @@ def test_two_releases_of_one_table_expose_most_people_and_covey_says_so(
     monkeypatch.setattr(composition, "_match", lambda *_: np.zeros(0, dtype=np.int64))
     blind = second.write(tmp_path / "third.csv", refuse_composition=True)
     assert blind.composition == Composition(second.report.k, compared=1)
+
+
+def test_fewer_than_k_people_are_not_counted_but_said() -> None:
+    for exposed, shown in [(3, "fewer than 5"), (12, "12")]:
+        found = Composition(5, earlier=1, fewest=2, below_k=0.1, exposed=exposed, lost=exposed)
+        counted = found.to_dict()
+        assert f"{shown} of them have fewer than 5 candidates" in found.limit()
+        assert counted["exposed"] == counted["lost"] == (12 if exposed == 12 else None)
+        assert counted["fewer_than"] == (None if exposed == 12 else 5)
+        assert not counted["holds"]

@@ -34,8 +34,9 @@ PEOPLE = (
     .select(*QUASI, "diagnosis")
     .with_columns(code=pl.int_range(400).cast(pl.String))
 )
+KINDS = {"age": "numeric", "zip": "categorical", "sex": "categorical"}
 SCHEMA = covey.Schema.of(
-    quasi={"age": "numeric", "zip": "categorical", "sex": "categorical"},
+    quasi=KINDS,
     sensitive=["diagnosis"],
     identifier=["code"],
 )
@@ -300,7 +301,7 @@ def test_the_shrunk_may_be_kept_and_are_counted(tmp_path: Path) -> None:
     composition = made.report.composition
     assert composition is not None
     assert composition.exposed == composition.lost == len(few) > 0
-    assert f"{len(few)} of them with fewer than 5 candidates" in str(made.report.headline)
+    assert f"{len(few)} of them have fewer than 5 candidates" in str(made.report.headline)
 
 
 @pytest.mark.parametrize("sabotage", ["ignored", "moved"])
@@ -430,6 +431,85 @@ def test_people_are_recognised_by_an_identifier_that_is_another_in_every_row(
     ward = covey.Schema.of(**columns | {"drop": [*columns["drop"], "code"]}, identifier=["ward"])
     with pytest.raises(UsageError, match="who is who"):
         covey.anonymize(table, ward, k=K, person=False, follow=True)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "words"),
+    [
+        # Rows that are numbered anew for each release: 20 is another person then.
+        (pl.int_range(pl.len()), pl.int_range(pl.len()), "number, code disagree"),
+        # The others are numbered by what was a code before; the name of the column tells.
+        (None, pl.col("code").cast(pl.Int64).reverse(), None),
+    ],
+)
+def test_columns_that_disagree_on_who_is_who_are_refused(
+    earlier: pl.Expr | None, later: pl.Expr, words: str | None, tmp_path: Path
+) -> None:
+    shown: list[Shown] = []
+    for month, (some, number) in enumerate([(PEOPLE[:250], earlier), (PEOPLE[20:280], later)]):
+        table = some if number is None else some.with_columns(number=number)
+        both = ["number", "code"] if number is not None else ["code"]
+        schema = covey.Schema.of(quasi=KINDS, sensitive=["diagnosis"], identifier=both)
+        to = tmp_path / f"{month}.csv"
+        if month and words:
+            with pytest.raises(UsageError, match=words):
+                covey.anonymize(table, schema, k=K, to=to, follow=True)
+            return
+        made = covey.anonymize(table, schema, k=K, to=to, follow=month > 0)
+        cells = pl.read_csv(to, infer_schema=False).select(QUASI).iter_rows()
+        shown.append(dict(zip(some["code"].gather(made.rows), cells, strict=True)))
+    assert min(candidates(shown).values()) >= K
+
+
+@pytest.mark.parametrize("composition", ["follow", "only_new"])
+def test_people_who_were_released_without_an_identifier_are_in_doubt(
+    composition: str, tmp_path: Path
+) -> None:
+    hole = pl.when(pl.col("code") != "7").then("code").alias("code")
+    covey.anonymize(PEOPLE[:100].with_columns(hole), SCHEMA, k=K, to=tmp_path / "0.csv")
+    choices: Any = {composition: True}
+    with pytest.raises(UsageError, match=rf"without code.*covey forget {entries()[0].id}"):
+        released([*range(120)], tmp_path / "1.csv", **choices)
+
+
+def test_people_who_were_released_twice_by_mistake_are_followed(tmp_path: Path) -> None:
+    twice = pl.concat([PEOPLE[:100], PEOPLE[:3]])
+    covey.anonymize(twice, SCHEMA, k=K, person=False, to=tmp_path / "0.csv")
+    made, _ = released([*range(120)], tmp_path / "1.csv", follow=True)
+    assert made.report.composition is not None
+    assert made.report.composition.earlier == 1
+
+
+def test_people_under_other_identifiers_are_not_taken_for_new(tmp_path: Path) -> None:
+    spelled = PEOPLE[:100].with_columns(pl.format("P-{}", "code").alias("code"))
+    covey.anonymize(spelled, SCHEMA, k=K, to=tmp_path / "0.csv")
+    with pytest.raises(GuaranteeError, match="the identifier of then"):
+        released([*range(120)], tmp_path / "1.csv", follow=True)
+
+
+def test_a_larger_k_leaves_people_out_although_nobody_has_left(tmp_path: Path) -> None:
+    released([*range(100)], tmp_path / "0.csv")
+    made = covey.anonymize(PEOPLE[:100], SCHEMA, k=K + 1, to=tmp_path / "1.csv", follow=True)
+    notes = " ".join(made.report.warnings)
+    assert made.report.rows.suppressed > 10
+    assert "fewer than k people are still here" in notes
+    assert "--reserve" not in notes  # the next release needs none for this k
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+@pytest.mark.parametrize("then", [True, False])
+def test_a_column_by_which_people_were_hidden_and_that_is_shown_is_named(
+    role: str, then: bool, tmp_path: Path
+) -> None:
+    hidden: Any = {"quasi": KINDS, "identifier": ["code"], "drop": ["diagnosis"]}
+    shown = hidden | {"quasi": {name: KINDS[name] for name in QUASI[:2]}, role: ["sex"]}
+    for month, roles in enumerate([hidden, shown] if then else [shown, hidden]):
+        schema = covey.Schema.of(**roles)
+        made = covey.anonymize(
+            PEOPLE[:100], schema, k=K, to=tmp_path / f"{month}.csv", follow=month > 0
+        )
+        named = [note for note in made.report.warnings if "the same role in all" in note]
+        assert ["by sex, and" in note for note in named] == [True] * month
 
 
 def test_what_is_replaced_is_not_followed(tmp_path: Path) -> None:

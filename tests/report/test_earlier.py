@@ -62,7 +62,9 @@ def test_the_page_says_what_holds_together(follower: covey.Release) -> None:
         assert figure in section
     for share in (found.shared, found.apart, found.below_k):
         assert f". {percent(share)}".replace(THIN_SPACE, " ") in section
-    assert f"Of 230 rows: too many people of their class left. {report.rows.suppressed}" in section
+    assert (
+        f"Of 230 rows: too few of their classes are still here. {report.rows.suppressed}" in section
+    )
     assert f"costs {100 * (report.price or 0):.1f} % more loss" in section
 
 

@@ -58,6 +58,10 @@ def test_people_who_were_released_before_stay_together_if_the_custodian_says_so(
     today = datetime.now(UTC)
     assert f"{QUESTION} on {today.day} {today:%B %Y}." in page
     assert f"have fewer than {K} candidates" in page
+    studio.send("price/follow", follow="new")
+    assert composition(studio.studio.work) == "only-new"
+    studio.make(K)
+    assert studio.studio.made.report.rows.known == 22
     studio.send("price/suppress", share="0.01")
     studio.send("price/follow", follow="yes")
     assert studio.studio.work.max_suppressed == 0

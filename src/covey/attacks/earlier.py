@@ -15,7 +15,7 @@ def with_earlier(
     """Who is left with fewer than k candidates, and whose value is then certain."""
     found = None
     if register is not None and case.sha256 is not None:
-        found = register.composition_of(case.sha256)
+        found = register.combined(case.sha256)
     if found is None or not found.earlier:
         why = "the register knows none of these people" if found else "not in the register"
         untried.append(("earlier releases", why))

@@ -38,8 +38,8 @@ SEPARATE = (
     "If they are about the same people, give them an identifier in every release"
 )
 LOST = (
-    "No other release could hide these people among more: too many people of their earlier classes "
-    'have left. They can only be left out (composition = "follow")'
+    "No other release could hide these people among more: of their earlier classes, fewer than k "
+    'people are still here. They can only be left out (composition = "follow")'
 )
 Demand = Literal["warn", "refuse", "follow", "follow with the shrunk", "only-new"]
 _Mask = NDArray[np.bool_]
@@ -163,9 +163,11 @@ class Composition:
         """How earlier releases weaken this one, in the few words of a headline."""
         others = f"together with {count(self.earlier, 'earlier release')} of the same people, "
         if self.all_lost:
+            few = self.exposed < self.k
+            exposed = f"fewer than {self.k:,}" if few else f"{self.exposed:,}"
             return (
-                f"{others}{self.exposed:,} of them with fewer than {self.k:,} candidates, since "
-                "others have left"
+                f"{others}{exposed} of them have fewer than {self.k:,} candidates, as too few of "
+                "their classes are still here"
             )
         if self.below_k:
             return f"{others}{percent(self.below_k)} of them have fewer than {self.k:,} candidates"
@@ -187,8 +189,10 @@ class Composition:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries and lists, with figures rounded as in the messages."""
-        figures = json.dumps({"holds": self.holds, **asdict(self)})
+        """Plain dictionaries and lists; figures are rounded, and no count is below k."""
+        few = {name: None for name in ("exposed", "lost") if 0 < getattr(self, name) < self.k}
+        fewer_than = self.k if few else None
+        figures = json.dumps({"holds": self.holds, **asdict(self), **few, "fewer_than": fewer_than})
         found: dict[str, Any] = json.loads(figures, parse_float=lambda text: round(float(text), 4))
         return found
 

@@ -18,7 +18,7 @@ from covey.custody.hashes import Hashes
 from covey.custody.register import Earlier, Register
 from covey.encoding.groups import LEFT_OUT
 from covey.encoding.selection import Selection
-from covey.errors import InfeasibleError, UsageError, count
+from covey.errors import InfeasibleError, UsageError, count, percent
 from covey.schema.columns import Require
 from covey.tables import Table
 
@@ -51,23 +51,24 @@ class Following:
             raise UsageError(
                 f"{required} needs a stored key: without it, people cannot be recognised next time"
             )
-        name = _telling(tracer, people, required)
-        if len(people[name]) > LARGEST:
+        telling = _telling(tracer, people, required)
+        name, hashes = next(iter(telling.items()))
+        if len(hashes) > LARGEST:
             raise UsageError(f"{required} is not possible: {TOO_LARGE}")
         self.register.refuse_removed()
-        earlier = Earlier(np.empty((len(people[name]), 0), dtype=np.int64), ())
+        earlier = Earlier(np.empty((len(hashes), 0), dtype=np.int64), ())
         if self.register.path.exists():
             with self.register.opened() as found:
-                earlier = found.traces(people[name], self.path, replaces=self.replaces)
+                earlier = found.traces(telling, self.path, replaces=self.replaces)
         atoms = Atoms.of(earlier.classes, tracer.size.k)
         if self.only_new:
-            _refuse_few(people[name], atoms.labels == ALONE, tracer.size.k)
+            _refuse_few(hashes, atoms.labels == ALONE, tracer.size.k)
         else:
             left_out = atoms.shrunk & (self.require.shrunk == "leave-out")
             atoms = replace(atoms, labels=np.where(left_out, LEFT_OUT, atoms.labels))
         return Together.of(
-            *(name, people[name], atoms.labels),
-            *(self.only_new, _reserve(earlier, atoms.lacking)),
+            *(name, hashes, atoms.labels),
+            *(self.only_new, _reserve(earlier, atoms.lacking, tracer.size.k)),
         )
 
 
@@ -103,14 +104,14 @@ class Together:
             yield f"{count(self.known, 'row')} not released: earlier releases have their people"
         if lost := int((self.labels == LEFT_OUT).sum()):
             yield (
-                f"{count(lost, 'row')} left out: so many people of their classes have left "
-                "since earlier releases that fewer than k candidates would remain"
+                f"{count(lost, 'row')} left out: of their classes in earlier releases, fewer than "
+                "k people are still here"
             )
         if self.reserve and not self.only_new:
             yield (
-                f"with a reserve of {self.reserve:,} in all earlier releases, at least "
-                f"{1 - FEW:.0%} of their people would have kept k candidates. Choose it for the "
-                f"next ones: --reserve {self.reserve} (reserve={self.reserve})"
+                f"with groups of k + {self.reserve:,} rows in all earlier releases, at least "
+                f"{percent(1 - FEW)} of their people would have kept k candidates. Choose such a "
+                f"reserve for the next ones: --reserve {self.reserve} (reserve={self.reserve})"
             )
 
 
@@ -143,27 +144,26 @@ NOT_TOLD = (
 )
 
 
-def _telling(tracer: Tracer, people: Mapping[str, Hashes], required: str) -> str:
-    """The column that says who is who: the person column if persons count.
+def _telling(tracer: Tracer, people: Mapping[str, Hashes], required: str) -> Mapping[str, Hashes]:
+    """The columns that say who is who: the person column alone if persons count.
 
     Only to release new people, a person may have several rows.
     """
     person = tracer.size.person
     if person:
         if are_unique(people[person]) or (required == "only-new" and people[person].all()):
-            return person
+            return {person: people[person]}
         extra = len(people[person]) - pl.Series(people[person]).n_unique()
         raise UsageError(
             f"{required} needs one row a person: by the column {person!r}, there are "
             f"{count(extra, 'row')} more than persons, or a person is missing"
         )
-    for name in tracer.who:
-        if are_unique(people[name]):
-            return name
+    if telling := {name: people[name] for name in tracer.who if are_unique(people[name])}:
+        return telling
     raise UsageError(NOT_TOLD.format(required))
 
 
-def _reserve(earlier: Earlier, lacking: Longs) -> int:
+def _reserve(earlier: Earlier, lacking: Longs, k: int) -> int:
     """The reserve with which all but `FEW` of the people would still have k candidates; 0 if none.
 
     What a set lacks, it would have had if its class had so many people more when it was formed.
@@ -172,8 +172,9 @@ def _reserve(earlier: Earlier, lacking: Longs) -> int:
     if not known.any():
         return 0
     first = (earlier.classes[known] >= 0).argmax(axis=1)
-    needed = np.where(lacking[known] > 0, np.array(earlier.reserves)[first] + lacking[known], 0)
-    return int(np.quantile(needed, 1 - FEW, method="inverted_cdf"))
+    sizes = np.array(earlier.sizes)[first] + lacking[known]
+    needed = np.where(lacking[known] > 0, sizes - k, 0)
+    return max(0, int(np.quantile(needed, 1 - FEW, method="inverted_cdf")))
 
 
 def _refuse_few(people: Hashes, new: Flags, k: int) -> None:

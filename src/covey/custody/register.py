@@ -67,7 +67,7 @@ class Earlier:
     """Where some people are in earlier releases."""
 
     classes: Longs  # a row for each person, a column for each release; -1 for no class
-    reserves: tuple[int, ...]  # rows beyond k in the new groups of each release
+    sizes: tuple[int, ...]  # rows that each release wanted in a new group: its k and its reserve
 
 
 @dataclass(frozen=True)
@@ -161,21 +161,20 @@ class Register:
         with self._reading() as found:
             return [] if found is None else _listed(found.state)
 
-    def composition_of(self, sha256: str) -> Composition | None:
-        """A release in the register with all others; None if it is not there."""
-        with self._reading() as found:
-            return None if found is None else found.composition_of(sha256)
-
     def overlaps(self) -> Overlaps:
         """How many people any two releases share; unknown where people cannot be recognised."""
         with self._reading() as found:
             return Overlaps({}, {}) if found is None else found.overlaps()
 
-    def combined(self, trace: Footprint) -> Composition:
-        """What would hold for a release together with all in the register; it is not entered."""
+    def combined(self, release: Footprint | str) -> Composition | None:
+        """What holds for a release together with all others in the register.
+
+        It is a footprint that is not entered, or the SHA-256 of an entered one; None if the
+        register does not know that one, or there is none.
+        """
         self.refuse_removed()
         with self._reading() as found:
-            return Composition(trace.k) if found is None else found.combined(trace)
+            return None if found is None else found.combined(release)
 
     def losses(self) -> list[Loss]:
         """The losses that the custodian has accepted, oldest first."""
@@ -336,13 +335,20 @@ def _obstacle(register: Register, trace: Footprint, *, chosen: bool) -> str | No
     return None
 
 
+_WAYS_OUT = (
+    "By identifiers, nobody would be exposed, but rows like theirs stand elsewhere in earlier "
+    "releases: check that everyone has the identifier of then, and had one row",
+    "Repeat an earlier request exactly (it gives the same bytes) or release only new people",
+)
+
+
 def _refuse(composition: Composition, incomparable: str | None, demand: Demand) -> None:
     if incomparable is not None:
         raise UsageError(f"the release cannot be compared with earlier ones: {incomparable}")
     if not composition.meets(demand):
         raise GuaranteeError(
-            f"{composition.figures()}. Nothing was written. Repeat an earlier request exactly "
-            f"(it gives the same bytes) or release only new people. {composition.forgotten()}"
+            f"{composition.figures()}. Nothing was written. {_WAYS_OUT[demand == 'refuse']}. "
+            f"{composition.forgotten()}"
         )
     if composition.incomparable:
         raise GuaranteeError(f"{composition.unknown()}. Nothing was written. {SEPARATE}")
@@ -439,20 +445,22 @@ class OpenRegister:
             if replaces:
                 others = [body for body in others if not _is_at(body, new)]
                 again = []
-            return self._composed(trace, others), [*_notes(state, len(again))]
+            found = self._composed(trace, others)
+            shown = _shown_elsewhere(new, *others) if found.earlier else []
+            return found, [*_notes(state, len(again), shown)]
 
-    def composition_of(self, sha256: str) -> Composition | None:
-        """Combine a release, known by its bytes, with all others."""
-        bodies = [body for body in self._whole().under(self.key) if body["classes"]]
-        same = [body for body in bodies if body["sha256"] == sha256]
-        if not same:
-            return None
-        others = [body for body in bodies if not _is_same(body, same[0])]
-        return self._composed(self._stored(same[0]).whole(), others)
-
-    def combined(self, trace: Footprint) -> Composition:
-        """Combine a release that is not entered with all that are."""
-        return self._composed(trace, [*self._whole().entries.values()])
+    def combined(self, release: Footprint | str) -> Composition | None:
+        """Combine a release, entered with these bytes or not entered, with all others."""
+        state = self._whole()
+        others = [*state.entries.values()]
+        if isinstance(release, str):
+            own = (body for body in state.under(self.key) if body["classes"])
+            entered = next((body for body in own if body["sha256"] == release), None)
+            if entered is None:
+                return None
+            others = [body for body in others if not _is_same(body, entered)]
+            release = self._stored(entered).whole()
+        return self._composed(release, others)
 
     def _composed(self, trace: Footprint, others: list[dict[str, Any]]) -> Composition:
         copies: dict[tuple[str, ...], list[dict[str, Any]]] = {}
@@ -470,10 +478,13 @@ class OpenRegister:
         except (ForgedError, ValueError, IndexError):
             raise _damaged(["the data of an earlier release were changed"]) from None
 
-    def traces(self, people: Hashes, path: str | Path | None, *, replaces: bool) -> Earlier:
+    def traces(
+        self, people: Mapping[str, Hashes], path: str | Path | None, *, replaces: bool
+    ) -> Earlier:
         """Where these people are in each earlier release that has any of them.
 
-        With `replaces`, releases to the same path are ignored.
+        They are given by one or more columns, each of which says who is who. With `replaces`,
+        releases to the same path are ignored.
         """
         with _errors():
             again = None if path is None or not replaces else self._place(str(path))
@@ -483,13 +494,16 @@ class OpenRegister:
                 if body["classes"] and (again is None or body["place"] != again)
             }
             try:
-                found = [self._stored(body).classes_of(people) for body in bodies.values()]
+                found = [_agreed(self._stored(body), people) for body in bodies.values()]
+            except UsageError:
+                raise
             except (ForgedError, ValueError, IndexError):
                 raise _damaged(["the data of an earlier release were changed"]) from None
-        every = np.array(found, dtype=np.int64).reshape(len(found), len(people)).T
+        rows = len(next(iter(people.values())))
+        every = np.array(found, dtype=np.int64).reshape(len(found), rows).T
         shared = np.flatnonzero((every >= 0).any(axis=0))
-        reserves = [body["request"]["options"].get("reserve", 0) for body in bodies.values()]
-        return Earlier(every[:, shared], tuple(reserves[place] for place in shared))
+        sizes = [b["k"] + b["request"]["options"].get("reserve", 0) for b in bodies.values()]
+        return Earlier(every[:, shared], tuple(sizes[place] for place in shared))
 
     def overlaps(self) -> Overlaps:
         """Who is in which release: nobody is known in those of other keys, or with changed data."""
@@ -609,8 +623,20 @@ def _replaced(key: Key, path: str, salt: bytes | None) -> list[str]:
     ]
 
 
-def _notes(state: State, again: int) -> Iterator[str]:
+def _shown_elsewhere(*releases: Mapping[str, Any]) -> list[str]:
+    """Columns by which one release hides people, and which another shows as they are."""
+    requests = [body["request"] for body in releases]
+    quasi, shown = ({n for r in requests for n in r.get(what, ())} for what in ("quasi", "shown"))
+    return sorted(quasi & shown)
+
+
+def _notes(state: State, again: int, shown: Collection[str]) -> Iterator[str]:
     """What the custodian should know about the register and this release."""
+    if shown:
+        yield (
+            f"one release hides people by {', '.join(shown)}, and another shows it as it is. Who "
+            "knows it finds fewer candidates than counted: give it the same role in all releases"
+        )
     if again:
         yield (
             f"this file was released before, {count(again, 'time')}, which counts as published. If "
@@ -621,6 +647,25 @@ def _notes(state: State, again: int) -> Iterator[str]:
             f"the register lost entries, which was accepted on {loss.date[:10]} ({loss.reason}): "
             "releases that are missing were not compared"
         )
+
+
+def _agreed(earlier: Stored, people: Mapping[str, Hashes]) -> Longs:
+    """The class of each of these people; refused where it is in doubt who is who."""
+    named = [name for name in people if name in earlier.who]
+    names = [name for name in named if not earlier.lacks(name)]
+    if named and not names:
+        raise UsageError(
+            f"an earlier release has rows without {' and '.join(named)}: whether their people are "
+            f"here is unknown. If no one else has it: covey forget {earlier.id}"
+        )
+    each = np.array([earlier.classes_of(people[name], name) for name in names or people])
+    classes: Longs = each.max(axis=0)
+    if ((each >= 0) & (each != classes)).any():
+        raise UsageError(
+            f"the columns {', '.join(people)} disagree on who is in an earlier release: name the "
+            "one that says who is who as person, or give the others the role drop"
+        )
+    return classes
 
 
 # ── records ─────────────────────────────────────────────────────────────────────────────────────

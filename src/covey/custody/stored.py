@@ -237,13 +237,14 @@ class Stored:
             person=self.person,
         )
 
-    def classes_of(self, people: Hashes) -> Longs:
+    def classes_of(self, people: Hashes, column: str) -> Longs:
         """The class of each of these people, -1 for one who is not in it.
 
-        They are recognised by the person column, or else by a column that differs in every row.
+        They are recognised by the column that has them now. If there was none of this name, they
+        are by the person column, or else by a column that differs in every row.
         """
         classes = np.full(len(people), -1, dtype=np.int64)
-        for name in self._telling:
+        for name in [column] if column in self.who else self._telling:
             every = np.arange(self.rows)
             known = self._who(name, every)
             order = np.argsort(known, kind="stable")
@@ -254,6 +255,10 @@ class Stored:
                 classes[found] = self._class_of(every)[row[found]]
                 return classes
         return classes
+
+    def lacks(self, column: str) -> bool:
+        """Whether someone has a missing cell in this column."""
+        return NOBODY in self._who(column, np.arange(self.rows))
 
     def people(self) -> list[Hashes]:
         """The people, sorted, by each column that says who is who, without unknown ones."""

@@ -40,8 +40,8 @@ def form(
         stay = Selection.where(table.atoms != LEFT_OUT)
         if len(stay.rows) < request.k:
             raise InfeasibleError(
-                "nobody is left to release: so many people have left since the earlier releases "
-                "that everyone would have fewer than k candidates in all of them combined"
+                "nobody is left to release: of everyone's classes in earlier releases, fewer than "
+                "k people are still here"
             )
         some = form(table.take(stay.rows), others[stay.rows], request, seed, progress)
         return _with_outcome(table, stay.back(some.groups))

@@ -34,5 +34,7 @@ def figures(report: "Report") -> Iterator[tuple[str, str, str]]:
             sure = f"The people for whom it is; by this release alone {percent(one.alone)}."
             yield f"value of {one.column} is certain", sure, percent(one.together)
     if report.follows:
-        of = f"Of {count(rows.read - rows.dropped, 'row')}: too many people of their class left."
+        of = (
+            f"Of {count(rows.read - rows.dropped, 'row')}: too few of their classes are still here."
+        )
         yield "left out for it", of, f"{rows.suppressed:,}"

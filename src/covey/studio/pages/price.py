@@ -229,11 +229,12 @@ async def _earlier(studio: Studio) -> Html | None:
     if not dates:
         return None
     job = studio.find("followed") if _has_prices(studio) and "make" not in studio.jobs else None
-    follows = studio.schema.require.composition == "follow"
+    now = studio.schema.require.composition
     exposed, costs = _both_ways(job)
     options = [
-        ("no", "no: form new groups", exposed, not follows),
-        ("yes", "yes: the same people stay together", costs, follows),
+        ("no", "no: form new groups", exposed, now not in ("follow", "only-new")),
+        ("yes", "yes: the same people stay together", costs, now == "follow"),
+        ("new", "release only new people", _WORDS["only_new"], now == "only-new"),
     ]
     card = ui.card(
         "Keep everyone's group together?",
@@ -440,11 +441,13 @@ async def _suppress(studio: Studio, sent: FormData) -> None:
 
 
 async def _follow(studio: Studio, sent: FormData) -> None:
-    now = studio.schema.require.composition
-    if text_of(sent, "follow") == "yes":  # then only those are left out who cannot be hidden
+    now, answer = studio.schema.require.composition, text_of(sent, "follow")
+    if answer == "yes":  # then only those are left out who cannot be hidden
         schema = studio.schema.requiring(composition="follow")
         studio.history.change(schema=schema, max_suppressed=0.0)
-    elif now == "follow":
+    elif answer == "new":
+        studio.require(composition="only-new")
+    elif now in ("follow", "only-new"):
         studio.require(composition="warn")
 
 
