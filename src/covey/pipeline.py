@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -33,8 +33,6 @@ from covey.measures import loss
 from covey.measures.histograms import rows_of
 from covey.measures.loss import Losses
 from covey.measures.queries import query_error
-from covey.measures.utility import Utility
-from covey.reading.comparing import utility_reported
 from covey.release import (
     Destination,
     Outputs,
@@ -53,6 +51,9 @@ from covey.tables import Table, files, formulas, sources
 from covey.tables.batches import Batches, batches
 from covey.tables.csv_files import Dialect
 from covey.verification import verify
+
+if TYPE_CHECKING:
+    from covey.measures.utility import Utility
 
 Engine = Literal["memory", "local", "spark"]
 PART_ROWS = 250_000
@@ -464,8 +465,10 @@ class BothTables:
         assert isinstance(self.released, Table)
         return Compared.in_memory(self.original, self.released, schema, **more)
 
-    def utility(self, schema: Schema, least: int) -> Utility:
+    def utility(self, schema: Schema, least: int) -> "Utility":
         """What the release is good for, as a report says it."""
+        from covey.reading.comparing import utility_reported
+
         assert isinstance(self.released, Table)
         return utility_reported(self.original, self.released, schema, least)
 

@@ -37,7 +37,6 @@ from covey.report import (
     Costs,
     Output,
     Report,
-    checking,
     refuse_curve_of_others,
     refuse_format,
 )
@@ -245,6 +244,8 @@ def digests_of(release: str | Path) -> frozenset[str]:
     if isinstance(release, str) and _SHA256.fullmatch(release):
         return frozenset({release})
     if str(release).endswith(certificates.ENDING):
+        from covey.report import checking
+
         known = {name: Digest(0, one) for name, one in checking.read(release).release.items()}
         whole = Digest.of_all(known)  # a folder, perhaps of one file
         return frozenset({whole.sha256, *(one.sha256 for one in known.values() if len(known) == 1)})

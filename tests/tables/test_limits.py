@@ -392,7 +392,7 @@ def test_interrupted_while_a_command_is_loaded_too(folder: Path, module: str) ->
 
 
 def test_the_error_of_an_option_is_a_usage_error() -> None:
-    from covey.studies.comparison import parse_options
+    from covey.clustering.request import parse_options
 
     with pytest.raises(UsageError, match="too long"):
         parse_options([f"a={THOUSANDS}"])

@@ -2,7 +2,8 @@
 
 import contextlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -298,6 +299,28 @@ def options_among(
     own = inspect.signature(found.function).parameters.keys() & {"l", "sensitive"}
     chosen = {name: choices[name] for name in own & choices.keys()}
     return {name: value for name, value in chosen.items() if not isinstance(value, Mapping)}
+
+
+# Some keywords are options of methods, too.
+_NO_OPTIONS = {*KEYWORDS} - {"effort", "budget", "objective", "max_suppressed", "l", "sensitive"}
+
+
+def parse_options(written: Iterable[str]) -> dict[str, Any]:
+    """Parse method options `NAME=VALUE`; a value that is not TOML is text."""
+    parsed: dict[str, Any] = {}
+    for option in written:
+        name, equals, value = option.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError("write a method option as NAME=VALUE")
+        if name in _NO_OPTIONS:
+            raise UsageError(f"{name!r} is not a method option")
+        try:
+            parsed[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            parsed[name] = value
+        except (RecursionError, ValueError):  # nested too deeply, or thousands of digits
+            raise UsageError(f"the value of the method option {name!r} is too long") from None
+    return parsed
 
 
 def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -43,8 +43,6 @@ from covey.measures import loss
 from covey.measures.entropy import InGroups
 from covey.measures.histograms import PersonCounts, rows_of
 from covey.measures.loss import Losses, RowLosses
-from covey.measures.utility import Utility
-from covey.reading.comparing import utility_reported
 from covey.release import Kept, Outputs, Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
@@ -53,6 +51,9 @@ from covey.tables import Table, files
 from covey.tables.csv_files import Dialect
 from covey.tables.strays import notes_of, refuse_undecided
 from covey.verification import Verdict, rings, verify
+
+if TYPE_CHECKING:
+    from covey.measures.utility import Utility
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -229,8 +230,10 @@ class TableDraft:
         )
         return self.measured
 
-    def _utility(self, least: int) -> Utility:
+    def _utility(self, least: int) -> "Utility":
         """What the rows are good for; it takes the original, which is read again."""
+        from covey.reading.comparing import utility_reported
+
         order = self.run.order
         return utility_reported(self.run.place, self.released, order.schema, least)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
@@ -20,7 +20,6 @@ from covey.generalisation import View
 from covey.inspection.persons import Doubts
 from covey.measures.histograms import PersonCounts
 from covey.measures.loss import Losses
-from covey.measures.utility import Utility
 from covey.release import Destination, Outputs, Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
@@ -30,6 +29,9 @@ from covey.schema import Schema
 from covey.tables import sources
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict
+
+if TYPE_CHECKING:
+    from covey.measures.utility import Utility
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,7 @@ class Measured:
     filled_in: Mapping[str, int]  # missing cells that show the values of others, by column
     mended: Iterable[str | None]
     alike: bool = True  # whether the rows of a group are equal in the release
-    utility: Utility | None = None  # as a report says it; None unless it was asked for
+    utility: "Utility | None" = None  # as a report says it; None unless it was asked for
 
     def findings(self, order: Order, verdict: Verdict, doubts: Doubts, *, timed: bool) -> Findings:
         """All that was found out about the release."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from covey.clustering.request import Request, Requirements
 from covey.custody.keys import Key
@@ -14,7 +14,6 @@ from covey.inspection.persons import Counted
 from covey.measures.histograms import PersonCounts, class_sizes, distributions, rows_of
 from covey.measures.loss import Losses
 from covey.measures.resolution import resolutions
-from covey.measures.utility import Utility
 from covey.report import caveats
 from covey.report.carried import Carried
 from covey.report.fields import fields_of
@@ -26,6 +25,9 @@ from covey.schema import Role, Schema
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings
 from covey.verification.rounding import rounded
+
+if TYPE_CHECKING:
+    from covey.measures.utility import Utility
 
 BY_CONTENT = "by released content"
 AS_READ = "as in the input: positions may reveal whose row is whose"
@@ -57,7 +59,7 @@ class Findings:
     persons: PersonCounts | None = None  # if k counts persons, and it is known whose rows these are
     made: Making | None = None  # None if the release was made elsewhere
     clauses: tuple[Clause, ...] = ()  # of the headline, beside what the verdict says
-    utility: Utility | None = None  # as a report says it; None unless it was asked for
+    utility: "Utility | None" = None  # as a report says it; None unless it was asked for
 
     def report(self, dialect: Dialect, seconds: dict[str, float], **more: Any) -> Report:
         """The report on it."""

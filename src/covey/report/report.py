@@ -5,7 +5,7 @@ It holds no cell of the original, and of the release only cells of quasi-identif
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from covey.custody.composition import Composition
 from covey.errors import UsageError, count, percent
@@ -14,7 +14,6 @@ from covey.inspection.persons import Counted
 from covey.measures.histograms import ClassSizes, Distribution
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.measures.resolution import Resolution
-from covey.measures.utility import Utility
 from covey.report.about import About
 from covey.report.fields import Field
 from covey.report.headline import Clause, Headline
@@ -24,6 +23,9 @@ from covey.report.writing import Writable
 from covey.tables.digests import Digest
 from covey.verification import Verdict
 from covey.verification.rounding import rounded, share
+
+if TYPE_CHECKING:
+    from covey.measures.utility import Utility
 
 LIMITS = (
     "k-anonymity prevents linking a person to fewer than k rows by the quasi-identifiers named "
@@ -136,7 +138,7 @@ class Report(Writable):
     counted: Counted | None = None  # None if it is unknown how many people there are
     clauses: tuple[Clause, ...] = ()  # what limits the promise, beside what the verdict says
     fields: tuple[Field, ...] = ()  # what each released column is, for a description of the release
-    utility: Utility | None = None  # what it is good for; None unless that was asked for
+    utility: "Utility | None" = None  # what it is good for; None unless that was asked for
     composition: Composition | None = None  # None if earlier releases were not checked
     follows: bool = False  # whether everyone's class of earlier releases was kept together
     price: float | None = None  # its loss above that of a release from scratch, as a share of that

@@ -9,9 +9,8 @@ import ctypes
 import gc
 import inspect
 import json
-import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +24,7 @@ from covey import pipeline, tables
 from covey.choices import GivenColumns, described_by, popped
 from covey.clustering import METHODS, Method, as_method
 from covey.clustering.progress import STOPPED, Progress, part_of, silent
-from covey.clustering.request import KEYWORDS, refuse_wrong_options
+from covey.clustering.request import parse_options, refuse_wrong_options
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import CoveyError, UsageError, ViolationError
@@ -299,26 +298,6 @@ def _contender(named: Named, class_column: str | None) -> _Contender:
 
 
 _CLASS_OPTIONS = {"penalty", "penalise_leftovers"}
-# Options of methods that are also parameters of `anonymize`.
-_METHOD_OPTIONS = {"effort", "budget", "objective", "max_suppressed", "l", "sensitive"}
-
-
-def parse_options(written: Iterable[str]) -> dict[str, Any]:
-    """Parse method options `NAME=VALUE`; a value that is not TOML is text."""
-    parsed: dict[str, Any] = {}
-    for option in written:
-        name, equals, value = option.partition("=")
-        if not equals or not name.isidentifier():
-            raise UsageError("write a method option as NAME=VALUE")
-        if name in {*KEYWORDS} - _METHOD_OPTIONS:
-            raise UsageError(f"{name!r} is not a method option")
-        try:
-            parsed[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            parsed[name] = value
-        except (RecursionError, ValueError):  # nested too deeply, or thousands of digits
-            raise UsageError(f"the value of the method option {name!r} is too long") from None
-    return parsed
 
 
 def _refuse_none_or_repeated(what: str, given: Sequence[str]) -> None:

@@ -45,10 +45,10 @@ class Beside(AboutRelease):
         progress: "Progress",
     ) -> "Curve | None":
         """The curve of the released rows: one of all rows would reveal something of the others."""
-        from covey.studies import curves
-
         if not self.curve:
             return None
+        from covey.studies import curves
+
         shown = table.with_frame(table.frame[sorted(release.rows.tolist())])
         left_out = {"budget", "max_suppressed"}
         if request["method"] != "covey":  # then the objective is that of a refinement
@@ -70,7 +70,6 @@ class Beside(AboutRelease):
     def files(self, output: str, method: str) -> list[str | Path]:
         """The files beside this output; refuse those that the method does not allow."""
         from covey.release import Destination, refuse_uncertain
-        from covey.studies import curves
 
         found = Destination.of(output, **self.writing()).companions
         has_report = bool(self.report) or self.as_json
@@ -86,6 +85,8 @@ class Beside(AboutRelease):
                 "--report or --json"
             )
         if self.curve:
+            from covey.studies import curves
+
             curves.refuse_method(method)
         if output == "-" and self.as_json:
             raise UsageError("the table and the JSON result cannot both go to standard output")
@@ -135,9 +136,9 @@ class Clustering:
     def request(self) -> dict[str, Any]:
         """The method with its options, and what it draws with."""
         from covey.clustering import objectives
-        from covey.studies import comparison
+        from covey.clustering.request import parse_options
 
-        options = comparison.parse_options(self.option or [])
+        options = parse_options(self.option or [])
         for name in ("effort", "budget", "max_suppressed"):
             if (value := getattr(self, name)) is not None:
                 if name in options:

@@ -37,7 +37,8 @@ def curve(
     trial: CurveOptions,
     format: Format,
 ) -> None:
-    from covey.studies import comparison, curves
+    from covey.clustering.request import parse_options
+    from covey.studies import curves
     from covey.tables import files
 
     paths = trial.output or []
@@ -49,7 +50,7 @@ def curve(
     finished: list[Point] = []
     with files.Drafts(*paths) as outputs:
         with progress_bar() as progress:
-            options = comparison.parse_options(trial.option or [])
+            options = parse_options(trial.option or [])
             options |= {"method": trial.method, "class_column": trial.class_column}
             options |= {"person": person, "limit_share": trial.limit_share or None}
             requested = curves.requested(table, schema, ks, options)
