@@ -40,30 +40,23 @@ class Case:
     def of(
         cls, release: Any, original: Any, schema: Schema | None, k: int | None, seed: int
     ) -> "Case":
-        """Read both; the description beside a release says its k."""
+        """Read both; a release, or the description beside it, says its k."""
         if isinstance(release, Release):
-            return cls._of_release(release, original, schema, k, seed)
-        described = ReleaseDescription.found_for(release)
+            required, schema = release._own.requirements, schema or release._own.schema
+            source, output = release.table, release.report.output
+        else:
+            described = ReleaseDescription.found_for(release)
+            required, source, output = described.requirements if described else (), release, None
         if schema is None:
             raise UsageError("no schema given: pass that of the original")
-        required = described.requirements if described else ()
-        k = k or _k_of(required, schema)
-        both = pipeline.both_tables(original, release, schema, whole=True)
-        sha256 = both.output.sha256 if both.output else None
+        both = pipeline.both_tables(original, source, schema, whole=True)
         assert isinstance(both.original, Table)
         assert isinstance(both.released, Table)
-        return cls.read(both.original, both.released, schema, k, seed, sha256)
-
-    @classmethod
-    def _of_release(
-        cls, release: Release, original: Any, schema: Schema | None, k: int | None, seed: int
-    ) -> "Case":
-        own, output = release._own, release.report.output
-        schema = schema or own.schema
-        before = pipeline.both_tables(original, release.table, schema, whole=True).original
-        assert isinstance(before, Table)
-        k, sha256 = k or _k_of(own.requirements, schema), output.sha256 if output else None
-        return cls.read(before, own.released, schema, k, seed, sha256)
+        output = output or both.output
+        sha256 = output.sha256 if output else None
+        return cls.read(
+            *(both.original, both.released, schema, k or _k_of(required, schema), seed, sha256)
+        )
 
     @classmethod
     def read(
@@ -105,7 +98,7 @@ class Case:
             return None
         numbered = []
         for name in names:
-            both = np.concatenate(alike(self.people, self.population, name))
+            both = np.concatenate(alike(self.people, self.population, name)[:2])
             numbered.append(np.unique(both, return_inverse=True)[1].astype(np.int64))
         own = distinct(numbered)[1]
         total = self.people.frame.height

@@ -83,11 +83,6 @@ class Line(KnownColumn):
         share: Floats = (ends[1] + ends[2]) / np.maximum(ends[0], 1)
         return np.where(self.is_narrow, share, 0.0)
 
-    @property
-    def is_released_as_it_is(self) -> bool:
-        """Whether each cell is one value, so that rows can be looked up."""
-        return self.role is not Role.QUASI
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labels(KnownColumn):
@@ -171,16 +166,10 @@ def _labels(category: Category, shown: Nodes, written: pl.Series, cells: Longs) 
     if category.column.missing is MissingPolicy.WILDCARD:
         exact[:, written.is_null().to_numpy()] = True
         exact[category.absent[first_row]] = True
-    place = values.astype(np.int64)
-    return Labels(category.name, Role.QUASI, place, cells, exact, _with_neighbours(exact, labels))
-
-
-def _with_neighbours(exact: Mask, labels: Sequence[str]) -> Mask:
-    """The cells that fit a label or one that differs from it in one digit."""
     near = exact.copy()
     for alike in _one_digit_apart(labels):
         near[alike] |= exact[alike].any(axis=0)
-    return near
+    return Labels(category.name, Role.QUASI, values.astype(np.int64), cells, exact, near)
 
 
 def _one_digit_apart(labels: Sequence[str]) -> Iterator[list[int]]:
@@ -194,29 +183,26 @@ def _one_digit_apart(labels: Sequence[str]) -> Iterator[list[int]]:
 
 
 def _kept(name: str, role: Role, people: Table, released: Table) -> Line:
-    before, after = alike(people, released, name)
+    before, after, are_numbers = alike(people, released, name)
     known, number = np.unique(np.concatenate([before, after]), return_inverse=True)
     values, cells = number[: len(before)].astype(np.int64), number[len(before) :].astype(np.int64)
     absent = np.isnan(known)
     low, high = np.where(absent, np.inf, known), np.where(absent, -np.inf, known)
-    step = 1.0 if _are_numbers(people, released, name) else 0.0
     nothing = np.zeros(len(known), np.bool_)
+    step = float(are_numbers)
     return Line(name, role, values, cells, known, low, high, nothing, absent, step, nothing)
 
 
-def alike(people: Table, released: Table, name: str) -> tuple[Floats, Floats]:
-    """The cells of both tables as numbers: by value or, of texts, by rank; NaN if missing."""
-    both = [plain(one.cells(name), one.dialect) for one in (people, released)]
-    if _are_numbers(people, released, name):
-        before, after = (one.cast(pl.Float64) for one in both)
-    else:
-        texts = [one.cast(pl.String) for one in both]
-        ranks = pl.concat(texts).rank("dense").cast(pl.Float64)
-        before, after = ranks[: len(both[0])], ranks[len(both[0]) :]
-    return tuple(one.fill_null(float("nan")).to_numpy() for one in (before, after))  # type: ignore[return-value]
-
-
-def _are_numbers(people: Table, released: Table, name: str) -> bool:
-    both = [plain(one.cells(name), one.dialect) for one in (people, released)]
-    highest = [one.abs().max() or 0 for one in both if one.dtype.is_numeric()]
-    return len(highest) == len(both) and all(most < _EXACT for most in highest)  # type: ignore[operator]
+def alike(people: Table, released: Table, name: str) -> tuple[Floats, Floats, bool]:
+    """The cells of both tables as numbers: by value if they are some or, of texts, by rank."""
+    before, after = (plain(one.cells(name), one.dialect) for one in (people, released))
+    are_numbers = all(
+        one.dtype.is_numeric() and (one.abs().max() or 0) < _EXACT  # type: ignore[operator]
+        for one in (before, after)
+    )
+    each = pl.concat(
+        [one.cast(pl.Float64 if are_numbers else pl.String) for one in (before, after)]
+    )
+    ranked = each if are_numbers else each.rank("dense").cast(pl.Float64)
+    numbers = ranked.fill_null(float("nan")).to_numpy()
+    return numbers[: len(before)], numbers[len(before) :], are_numbers

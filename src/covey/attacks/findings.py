@@ -40,10 +40,14 @@ class Finding:
     remedies: tuple[Remedy, ...] = ()
 
     @property
+    def goal(self) -> str:
+        """What the attacker is after."""
+        return f"{self.criterion} of {self.about}" if self.about else self.criterion
+
+    @property
     def name(self) -> str:
         """The attack in a few words."""
-        goal = f"{self.criterion} of {self.about}" if self.about else self.criterion
-        return f"{goal} by {self.attacker.name}"
+        return f"{self.goal} by {self.attacker.name}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, rounded."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
 from covey.attacks.columns import KnownColumn, Line
+from covey.schema import Role
 
 MOST_WORK = 20_000_000  # pairs and words that are compared for an attacker
 _AT_FIRST = 1_000  # people in the first chunk
@@ -83,42 +84,30 @@ def _compared(
 ) -> tuple[Longs, Longs, int]:
     """The pairs of these people and the rows that fit them, and the work that it took."""
     bits = len(people) * len(rows.first) * len(columns) // _BITS
-    found = [
-        _looked_up(column, rows, people, about=about)
-        for column in columns
-        if isinstance(column, Line) and column.is_released_as_it_is
-    ]
-    if not found or (quickest := min(found, key=lambda one: one.work)).work > bits * _PAIRS:
+    found = {
+        place: _looked_up(column, rows, people, about=about)
+        for place, column in enumerate(columns)
+        if isinstance(column, Line) and column.role is not Role.QUASI
+    }
+    work = {place: int(number.sum()) + len(people) for place, (*_, number) in found.items()}
+    quickest = min(work, key=work.__getitem__, default=None)
+    if quickest is None or work[quickest] > bits * _PAIRS:
         one, other = _by_bits(columns, rows, people, about=about)
         return one, other, bits + len(one)
-    one, other = quickest.pairs()
-    for column in columns:
-        if column is not quickest.column:
+    order, begin, number = found[quickest]
+    one, other = np.repeat(np.arange(len(people)), number), order[runs(begin, number)]
+    for place, column in enumerate(columns):
+        if place != quickest:
             cells = column.cells[rows.first[other]]
             some = column.fits(column.values[people[one]], cells, about=about)
             one, other = one[some], other[some]
-    return one, other, quickest.work
+    return one, other, work[quickest]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _LookedUp:
-    """The rows with the value of each person in a column that is released as it is."""
-
-    column: Line
-    order: Longs  # the rows by their cells
-    begin: Longs  # in this order, for each person
-    number: Longs
-
-    @property
-    def work(self) -> int:
-        return int(self.number.sum()) + len(self.number)
-
-    def pairs(self) -> tuple[Longs, Longs]:
-        one = np.repeat(np.arange(len(self.number)), self.number)
-        return one, self.order[runs(self.begin, self.number)]
-
-
-def _looked_up(column: Line, rows: Rows, people: Longs, *, about: bool) -> _LookedUp:
+def _looked_up(
+    column: Line, rows: Rows, people: Longs, *, about: bool
+) -> tuple[Longs, Longs, Longs]:
+    """The rows by their cells and, for each person, where theirs begin and how many."""
     shown = column.low[column.cells[rows.first]]
     order = np.argsort(shown, kind="stable").astype(np.int64)
     values = column.values[people]
@@ -127,7 +116,7 @@ def _looked_up(column: Line, rows: Rows, people: Longs, *, about: bool) -> _Look
     end = np.searchsorted(shown[order], high, side="right")
     unknown = column.unknown[values]
     begin, end = np.where(unknown, 0, begin), np.where(unknown, len(order), end)
-    return _LookedUp(column, order, begin.astype(np.int64), (end - begin).astype(np.int64))
+    return order, begin.astype(np.int64), (end - begin).astype(np.int64)
 
 
 def runs(begin: Longs, number: Longs) -> Longs:

@@ -107,11 +107,6 @@ OTHERS = _WORDS["found"]["others"]
 FIGURES = ("success", "by chance", "gain, 95\u2009%")
 
 
-def goal(one: Finding) -> str:
-    """What the attacker is after."""
-    return f"{one.criterion} of {one.about}" if one.about else one.criterion
-
-
 def _who(one: Finding) -> str:
     likely = "" if one.attacker.is_likely else f" ({_WORDS['tried']['unlikely']})"
     unaware = "" if one.unaware is None else f"; {percent(one.unaware)} without {_KNOWING}"
@@ -130,7 +125,7 @@ def _found(found: Attack) -> Iterator[Part]:
     yield html.p(words["lead"])
     head = ("criterion", *FIGURES, "what helps")
     rows = [
-        (html.explained(goal(one), worst_by(found, one)), *figures(one), _helps(one))
+        (html.explained(one.goal, worst_by(found, one)), *figures(one), _helps(one))
         for _, some in _by_criterion(found)
         for one in some
     ]
@@ -176,9 +171,9 @@ def _table(every: Sequence[Finding]) -> Iterator[Part]:
         likely, apart = apart, []
     head = ("attacker", *FIGURES, "people")
     rows = ((_who(one), *figures(one), f"{one.rate.people:,}") for one in likely[:_MOST])
-    caption = goal(every[0]) if every[0].about else None
+    caption = every[0].goal if every[0].about else None
     grid = html.table(head, rows, numbers=range(1, 5), caption=caption)
-    yield html.scrolled(grid, goal(every[0]))
+    yield html.scrolled(grid, every[0].goal)
     for name, others in (("more", likely[_MOST:]), ("apart", apart)):
         if others:
             yield html.p(_rest(_WORDS["tried"][name], others), class_="quiet")

@@ -31,42 +31,32 @@ def remedies_for(
     `causes` are the undeclared columns that single people out.
     """
     least = 0.0 if found.criterion == "singling out" else _WORTH
+    guilty = [name for name in found.attacker.undeclared if name in causes]
     is_clear = found.rate.gain > least and found.rate.low > 0
-    return tuple(_remedies(found, schema, k, causes)) if is_clear else ()
+    return tuple(_remedies(found, schema, k, guilty)) if is_clear else ()
 
 
-def _remedies(found: "Finding", schema: Schema, k: int, causes: Sequence[str]) -> Iterator[Remedy]:
+def _remedies(found: "Finding", schema: Schema, k: int, guilty: Sequence[str]) -> Iterator[Remedy]:
+    about = found.about
     match found.criterion:
         case "linkability" if found.attacker.group == ORDER:
-            yield Remedy(
-                "order", None, "shuffle or sort the rows: their order shows whose they are"
-            )
+            text = "shuffle or sort the rows: their order shows whose they are"
+            yield Remedy("order", None, text)
         case "singling out" | "linkability" | "inference" if found.attacker.is_likely:
-            guilty = [name for name in found.attacker.undeclared if name in causes]
-            yield from map(_quasi, guilty)
-            if not guilty and found.about:
-                text = f"require l-diversity or t-closeness on {found.about}, or a larger k"
-                yield Remedy("l", found.about, text)
+            for name in guilty:
+                text = f"make {name} quasi, or confirm that no one outside knows it"
+                yield Remedy("quasi", name, text)
+            if not guilty and about:
+                text = f"require l-diversity or t-closeness on {about}, or a larger k"
+                yield Remedy("l", about, text)
             elif not guilty:
                 yield Remedy("k", None, f"raise k = {k:,}: a row is picked rightly by about 1/k")
-        case "tightness":
-            yield from _grid(str(found.about), schema)
-        case "membership":
-            yield from _tails(schema)
-
-
-def _grid(name: str, schema: Schema) -> Iterator[Remedy]:
-    if schema.columns[name].grid is None:
-        yield Remedy("grid", name, f"give {name} a grid, so that its ends are no one's values")
-
-
-def _tails(schema: Schema) -> Iterator[Remedy]:
-    for name, column in schema.quasi.items():
-        if column.is_ordered and column.top is None:
+        case "tightness" if about and schema.columns[about].grid is None:
             yield Remedy(
-                "tails", name, f"give {name} a bottom and a top, so that extremes are not shown"
+                "grid", about, f"give {about} a grid, so that its ends are no one's values"
             )
-
-
-def _quasi(name: str) -> Remedy:
-    return Remedy("quasi", name, f"make {name} quasi, or confirm that no one outside knows it")
+        case "membership":
+            for name, column in schema.quasi.items():
+                if column.is_ordered and column.top is None:
+                    text = f"give {name} a bottom and a top, so that extremes are not shown"
+                    yield Remedy("tails", name, text)

@@ -11,7 +11,6 @@ from covey.attacks.page import (
     OTHERS,
     attackers_by_criterion,
     figures,
-    goal,
     other_remedies,
     worst_by,
 )
@@ -55,7 +54,7 @@ def _found(studio: Studio, found: Attack) -> Iterator[Part]:
     studio.files[RECORD] = studio.folder / RECORD
     head = ("what they find", *FIGURES, "what helps")
     lines = [
-        (html.explained(goal(one), worst_by(found, one)), *figures(one), _helps(studio, one))
+        (html.explained(one.goal, worst_by(found, one)), *figures(one), _helps(studio, one))
         for one in found.summary()
     ]
     yield ui.grid(head, lines, "what attackers find", numbers=(1, 2, 3))
