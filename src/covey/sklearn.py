@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from covey._core.arrays import Floats, Longs
 from covey.encoding.categories import members_of
 from covey.encoding.intervals import SHOWN
-from covey.errors import UsageError
+from covey.errors import UsageError, count
 from covey.pipeline import cluster
 from covey.reading.columns import CoarseLabels, CoarseNumbers
 from covey.reading.guess import column_of
@@ -33,9 +33,13 @@ Mask = NDArray[np.bool_]
 # ── tables ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _columns(estimator: Any, X: Any, *, reset: bool) -> list[pl.Series]:
+def _columns(estimator: Any, table: Any, *, reset: bool) -> list[pl.Series]:
     """The columns of a table: numbers as floats, all else as texts."""
-    found = validate_data(estimator, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+    if isinstance(table, pl.DataFrame):  # numpy has no type for dates beside numbers
+        table = table.with_columns(pl.selectors.temporal().cast(pl.String))
+    elif hasattr(table, "select_dtypes"):  # of pandas
+        table = table.astype(dict.fromkeys(table.select_dtypes("datetime"), object))
+    found = validate_data(estimator, table, dtype=None, ensure_all_finite="allow-nan", reset=reset)
     return [_column(found[:, place], str(place)) for place in range(found.shape[1])]
 
 
@@ -118,7 +122,10 @@ class _Shown:
     def codes(self, cells: pl.Series) -> Floats:
         """Numbers as they are and labels as codes, -1 if no class shows them; NaN if missing."""
         if self.allowed is None:
-            return cells.cast(pl.Float64).fill_null(np.nan).to_numpy()
+            numbers = cells.cast(pl.Float64, strict=False)
+            if wrong := numbers.null_count() - cells.null_count():
+                raise ValueError(f"a column that was numbers has {count(wrong, 'cell')} of text")
+            return numbers.fill_null(np.nan).to_numpy()
         found = [np.nan if cell is None else self.labels.get(cell, -1) for cell in cells]
         return np.array(found, dtype=np.float64)
 

@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,18 @@ def test_codes_are_the_same_labels_as_numbers_and_as_texts() -> None:
     assert encoder.get_feature_names_out()[:2].tolist() == ["job_10", "job_20"]
     ordinary = pl.DataFrame({"job": [20, None, 10], "age": [1, 2, 2]})
     assert encoder.transform(ordinary)[:, :2].tolist() == [[0, 1], [0, 0], [1, 0]]
+
+
+def test_dates_beside_numbers_are_read_and_no_cell_is_in_an_error() -> None:
+    rows = pl.DataFrame({"age": [30, 40], "born": [date(1990, 1, 1), date(1980, 1, 1)]})
+    both = [rows, rows.to_pandas().astype({"born": "datetime64[ns]"})]
+    schema = covey.Schema.of(quasi={"born": "date"})
+    shown = [ReleaseEncoder(schema).fit(one).transform(one).tolist() for one in both]
+    assert shown[0] == shown[1] == [[30, 7305], [40, 3652]]
+    model = Anonymizer(k=2, quasi=["age"]).fit(rows)
+    with pytest.raises(ValueError, match="2 cells") as error:
+        model.transform(rows.with_columns(age=pl.lit("canary")))
+    assert "canary" not in str(error.value)
 
 
 def test_a_model_of_a_release_predicts_ordinary_rows() -> None:
