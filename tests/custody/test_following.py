@@ -461,6 +461,16 @@ def test_columns_that_disagree_on_who_is_who_are_refused(
     assert min(candidates(shown).values()) >= K
 
 
+def test_numbers_that_go_on_do_not_hide_who_is_in_both_releases(tmp_path: Path) -> None:
+    schema = covey.Schema.of(quasi=KINDS, identifier=["number", "code"], drop=["diagnosis"])
+    for month, first in enumerate([1_000, 2_000]):
+        older = pl.col("age") + 3 * month, pl.col("sex").reverse()
+        table = PEOPLE[:100].with_columns(*older, number=pl.int_range(first, first + 100))
+        made = covey.anonymize(table, schema, k=K, to=tmp_path / f"{month}.csv")
+    assert made.report.composition is not None
+    assert made.report.composition.shared == 1
+
+
 @pytest.mark.parametrize("composition", ["follow", "only_new"])
 def test_people_who_were_released_without_an_identifier_are_in_doubt(
     composition: str, tmp_path: Path

@@ -218,24 +218,26 @@ def compose(
     blank = Composition(k, compared=compared, incomparable=tuple(unknown))
     if not layers:
         return blank
-    left = _Left.of(new, layers)
-    share, below = _sharing(new), left.candidates < k
+    others = [layer.classes for layer in layers]
+    found = candidates(new.classes, others, new.persons)
+    share, below, known = _sharing(new), found < k, found[_somebody(new)]
     alike = np.zeros(new.rows, dtype=np.int64)  # as if the new release had one class
-    most = candidates(alike, [layer.classes for layer in layers], new.persons)
+    most = candidates(alike, others, new.persons)
+    certain = {column: values.sizes[new.classes] == 1 for column, values in new.values.items()}
     composed = replace(
         blank,
         earlier=len(layers),
-        shared=share(np.any([layer.classes != ABSENT for layer in layers], axis=0)),
-        fewest=int(left.candidates[_somebody(new)].min()),
-        median=int(np.median(left.candidates[_somebody(new)])),
+        shared=share(np.any([one != ABSENT for one in others], axis=0)),
+        fewest=int(known.min()),
+        median=int(np.median(known)),
         below_k=share(below),
         exposed=_number(new, below),
         lost=_number(new, below & (most < k)),
-        alone=share(left.candidates == 1),
+        alone=share(found == 1),
         apart=share(_same_trace(new, layers) < k) if new.values else 0.0,
         certain=tuple(
-            Certain(column, alone=share(alone == 1), together=share((alone == 1) | (both == 1)))
-            for column, (alone, both) in left.values.items()
+            Certain(column, share(certain[column]), share(certain[column] | (left == 1)))
+            for column, left in _values_left(new, layers)
         ),
     )
     return composed if composed.holds else replace(composed, delete=_to_delete(new, layers))
@@ -311,7 +313,7 @@ def telling(new: Footprint, old: "Footprint | Stored") -> list[str]:
     """
     common = [name for name in new.who if name in old.who]
     persons = [name for name in (new.person, old.person) if name in common]
-    codes = [name for name in new.codes if name in old.codes]
+    codes = [name for name in common if name in new.codes and name in old.codes]
     return (persons or codes)[:1] or common
 
 
@@ -351,27 +353,6 @@ def _numbered(hashes: Hashes) -> Hashes:
 
 
 # ── what remains of the classes ─────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, eq=False)
-class _Left:
-    """What remains for each row: its candidates, and the number of values by column.
-
-    ClassValues are counted in the new release alone and in all releases combined.
-    """
-
-    candidates: Longs
-    values: dict[str, tuple[Longs, Longs]]
-
-    @classmethod
-    def of(cls, new: Footprint, layers: Sequence[_Layer]) -> "_Left":
-        return cls(
-            candidates(new.classes, [layer.classes for layer in layers], new.persons),
-            {
-                name: (new.values[name].sizes[new.classes], left)
-                for name, left in _values_left(new, layers)
-            },
-        )
 
 
 def candidates(classes: Longs, layers: Sequence[Longs], persons: Longs | None) -> Longs:

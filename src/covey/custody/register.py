@@ -167,10 +167,9 @@ class Register:
             return Overlaps({}, {}) if found is None else found.overlaps()
 
     def combined(self, release: Footprint | str) -> Composition | None:
-        """What holds for a release together with all others in the register.
+        """A release that is not entered, or one known by its SHA-256, together with all others.
 
-        It is a footprint that is not entered, or the SHA-256 of an entered one; None if the
-        register does not know that one, or there is none.
+        None if the register does not know it, or if there is no register.
         """
         self.refuse_removed()
         with self._reading() as found:

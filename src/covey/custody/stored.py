@@ -145,7 +145,7 @@ class Stored:
         """The part of this footprint that has all rows of people who may be in the new one."""
         if self.rows <= ROWS:
             self.authenticate()  # it is small: then any change is noticed, wherever it is
-        columns, names = telling(new, self), list(self.entry["content"])
+        columns, names = self._telling_most(new), list(self.entry["content"])
         common = [name for name in names if name in new.content]
         ours = together(new, columns)
         rows = np.zeros(0, dtype=np.int64)
@@ -171,6 +171,15 @@ class Stored:
             columns=len(names),
             renumbered=bool(equal),
         )
+
+    def _telling_most(self, new: Footprint) -> list[str]:
+        """The columns by which people are recognised: of several codes, the one that finds most."""
+        columns = telling(new, self)
+        codes = [name for name in new.codes if name in self.codes]
+        if len(codes) < 2 or {new.person, self.person} & {*columns}:
+            return columns
+        every = np.arange(self.rows)
+        return [max(codes, key=lambda name: np.isin(new.who[name], self._who(name, every)).sum())]
 
     def _equal_columns(
         self, new: Footprint, common: list[str], recognised: int | None
@@ -240,8 +249,8 @@ class Stored:
     def classes_of(self, people: Hashes, column: str) -> Longs:
         """The class of each of these people, -1 for one who is not in it.
 
-        They are recognised by the column that has them now. If there was none of this name, they
-        are by the person column, or else by a column that differs in every row.
+        They are recognised by the column of this name; if there was none, by the person column, or
+        else by a column that differs in every row.
         """
         classes = np.full(len(people), -1, dtype=np.int64)
         for name in [column] if column in self.who else self._telling:
