@@ -335,8 +335,8 @@ def _obstacle(register: Register, trace: Footprint, *, chosen: bool) -> str | No
 
 
 _WAYS_OUT = (
-    "By identifiers, nobody would be exposed, but rows like theirs stand elsewhere in earlier "
-    "releases: check that everyone has the identifier of then, and had one row",
+    "Make it again if another release came meanwhile. If not, rows like these stand under other "
+    "identifiers in earlier ones: check that everyone has the identifier of then, and had one row",
     "Repeat an earlier request exactly (it gives the same bytes) or release only new people",
 )
 
