@@ -1,17 +1,13 @@
 """Releases made again for an attack, under fresh keys: with and without somebody.
 
-Who guesses a sensitive value may owe it to the release or to what is true of people in general. So
-some people are held back, the others are released, and all are attacked: what is right as often
-about people who are not in the release is no fault of it.
-
-Whether somebody is in a table shows if rows fit them only then. That is tried on samples, in which
-people stand further apart than in a large table: the rates are too high rather than too low.
+What is guessed as often about people who are held back is true of people in general. Whether
+somebody is in a table is tried on samples: people stand further apart in them, so the rates are
+too high rather than too low.
 """
 
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +17,6 @@ from covey.attacks.attempts import tried
 from covey.attacks.case import Case
 from covey.attacks.columns import Line
 from covey.attacks.findings import Finding
-from covey.attacks.guessing import Target
 from covey.attacks.knowledge import QUASI, Attacker
 from covey.attacks.rates import controlled, paired
 from covey.clustering.progress import Progress, part_of
@@ -69,14 +64,11 @@ class Control:
         again = Case.read(case.people, make(_some(case.people, members)), case.schema, case.k)
         return cls(replace(again, order=members), replace(again, order=outsiders))
 
-    @cached_property
-    def _targets(self) -> list[Target]:
-        return self.members.targets()
-
     def findings(self, attacker: Attacker) -> Iterator[Finding]:
         """What an attacker learns of members, and as well of others."""
+        targets = self.members.targets()
         inside, outside = (
-            tried(case, attacker, self._targets) for case in (self.members, self.outsiders)
+            tried(case, attacker, targets) for case in (self.members, self.outsiders)
         )
         for name, right in inside.right.items():
             yield Finding("inference", attacker, controlled(right, outside.right[name]), name)
@@ -91,7 +83,7 @@ def membership(
     """Whether rows fit people only if they are in the table: anyone, and those who stand alone."""
     random = np.random.default_rng(seed)
     alone = np.argsort(-_isolation(case), kind="stable")
-    names = tuple(name for name in case.columns if name in case.schema.quasi)
+    names = tuple(column.name for column in case.quasi)
     for kind, some in (("", case.order), (" of the most isolated people", alone)):
         attacker = Attacker(names, group=QUASI + kind, is_likely=False)
         found = []
@@ -107,8 +99,7 @@ def _seen(case: Case, make: Make, random: np.random.Generator, person: int) -> l
     others = case.order[case.order != person]
     drawn = random.choice(others, min(SAMPLE - 1, len(others)), replace=False)
     sample = np.concatenate([[person], drawn]).astype(np.int64)
-    names = [name for name in case.columns if name in case.schema.quasi]
-    attacker = Attacker(tuple(names))
+    attacker = Attacker(tuple(column.name for column in case.quasi))
     found = []
     for rows in (sample, drawn):
         released = make(_some(case.people, rows))
@@ -121,8 +112,7 @@ def _seen(case: Case, make: Make, random: np.random.Generator, person: int) -> l
 def _isolation(case: Case) -> Floats:
     """How rare each person's values are: the sum of the logarithms of their shares."""
     total = np.zeros(len(case.order))
-    for name in case.schema.quasi:
-        column = case.columns[name]
+    for column in case.quasi:
         values = column.values
         if isinstance(column, Line):
             known = np.nan_to_num(column.known, nan=np.nanmax(column.known, initial=0.0))

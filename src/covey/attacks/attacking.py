@@ -59,12 +59,13 @@ def attack(  # noqa: PLR0913 - what attackers may have
         data.append("a table of the population")
     else:
         untried.append(("attackers who do not know who is in the table", "no population given"))
-    again = make or maker(case, progress)
-    against = None if control is None else Control.of(case, control, again)
+    against = None
     if control is None:
         untried.append(("the same guesses about people who are not in the release", "no control"))
     else:
-        data.append(f"{control:.0%} of the people, held back from another release")
+        against = Control.of(case, control, make or maker(case, progress))
+        by = f"a release by k = {case.k:,} and what the schema requires"
+        data.append(f"{control:.0%} of the people, held back from {by}")
     found = [*_standard(case, against, progress)]
     found += _more(case, seed, untried)
     if not trials:

@@ -16,7 +16,6 @@ from covey.attacks.knowledge import ORDER, QUASI, Attacker
 from covey.attacks.matching import Pairs, Rows, fitting
 from covey.attacks.rates import paired, rate, wilson
 from covey.errors import count
-from covey.schema import Role
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,15 +101,13 @@ def by_order(case: Case) -> Finding | None:
 
 def doubts(case: Case) -> Iterator[str]:
     """Why this may not be the original of the release: rows that it lacks, people who fit none."""
-    kept = (c for c in case.columns.values() if c.role is not Role.QUASI and isinstance(c, Line))
-    for column in kept:
+    for column in case.kept:
         counts = (
             np.bincount(some, minlength=len(column.known)) for some in (column.cells, column.values)
         )
         if more := int(np.maximum(np.subtract(*counts), 0).sum()):
             yield f"{count(more, 'released cell')} of {column.name} are not in the original"
-    quasi = [column for column in case.columns.values() if column.role is Role.QUASI]
-    pairs = next(fitting(quasi, Rows.of(quasi), case.order, about=False))
+    pairs = next(fitting(case.quasi, Rows.of(case.quasi), case.order, about=False))
     unfit = int((np.bincount(pairs.one, minlength=pairs.count)[pairs.known] == 0).sum())
     total, suppressed = len(case.order), max(0, len(case.order) - case.rows)
     if wilson(unfit / len(pairs.people), len(pairs.people))[0] > suppressed / total:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,17 @@ class Case:
         order = np.random.default_rng(seed).permutation(people.frame.height).astype(np.int64)
         return cls(people, released, schema, k, sha256, columns, known, order)
 
+    @cached_property
+    def quasi(self) -> list[KnownColumn]:
+        """The quasi-identifiers."""
+        return [column for column in self.columns.values() if column.role is Role.QUASI]
+
+    @cached_property
+    def kept(self) -> list[Line]:
+        """The columns that are released as they are."""
+        every = self.columns.values()
+        return [c for c in every if c.role is not Role.QUASI and isinstance(c, Line)]
+
     @property
     def rows(self) -> int:
         """The released rows."""
@@ -110,8 +122,7 @@ class Case:
 
     def targets(self) -> list[Target]:
         """The sensitive columns."""
-        every = self.columns.values()
-        return [Target.of(c) for c in every if c.role is Role.SENSITIVE and isinstance(c, Line)]
+        return [Target.of(column) for column in self.kept if column.role is Role.SENSITIVE]
 
 
 def _k_of(requirements: Sequence[Requirement], schema: Schema) -> int:

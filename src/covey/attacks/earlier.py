@@ -21,13 +21,11 @@ def with_earlier(
         untried.append(("earlier releases", why))
         return
     data.append(f"{found.earlier:,} other releases of the same people")
-    names = tuple(name for name in case.columns if name in case.schema.quasi)
+    names = tuple(column.name for column in case.quasi)
     attacker = Attacker(names, group=f"{QUASI}, with other releases")
 
-    def rate(share: float, chance: float) -> Rate:
+    every = [(c.together, c.alone, c.column) for c in found.certain]
+    for share, chance, column in ((found.below_k, 0.0, None), *every):
         low, high = wilson(share, case.rows)
-        return Rate(share, chance, low - chance, high - chance, case.rows)
-
-    yield Finding("singling out", attacker, rate(found.below_k, 0.0))
-    for one in found.certain:
-        yield Finding("inference", attacker, rate(one.together, one.alone), one.column)
+        rate = Rate(share, chance, low - chance, high - chance, case.rows)
+        yield Finding("inference" if column else "singling out", attacker, rate, column)

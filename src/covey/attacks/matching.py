@@ -1,11 +1,8 @@
 """How many released rows fit what an attacker knows of a person.
 
-Only distinct released rows are compared with distinct known rows. A column that is released as it
-is leads to its rows directly. All others are compared by sets of bits: for each value the rows that
-fit it; the rows that fit a person are in the sets of all known values.
-
-People come in a random order. If comparing all of them would take too long, the first ones are a
-random sample.
+Distinct released rows are compared with distinct known rows. A column that is released as it is
+leads to its rows directly; of the others, each value has a set of bits for the rows that fit it.
+People come in a random order, so the first ones are a sample if all would take too long.
 """
 
 from collections.abc import Iterator, Sequence

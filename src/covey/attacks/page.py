@@ -23,11 +23,12 @@ _WORTH = 0.05  # a gain from which on the custodian signs that it is acceptable
 
 def page(found: Attack) -> str:
     """The whole page."""
+    untried = [*(f"{what}: {why}" for what, why in found.untried), _WORDS["untried"]["columns"]]
     sections = (
         _section("found", *_found(found)),
         _section("tried", html.p(_WORDS["tried"]["lead"]), *attackers_by_criterion(found)),
         _section("on", html.scrolled(html.table(("what", "this test"), _on(found)), "this test")),
-        _section("untried", html.ul(map(html.li, _untried(found)))),
+        _section("untried", html.ul(map(html.li, untried))),
         _section("sign", html.p(_WORDS["sign"]["lead"]), *_signed(found)),
     )
     title = str(_WORDS["header"]["title"])
@@ -68,11 +69,8 @@ def _facts(found: Attack) -> Iterator[tuple[str, str, str]]:
             continue
         chance = f", by chance {percent(worst.rate.chance)}" if worst.rate.chance else ""
         about = f"of {worst.about}, " if worst.about else ""
-        yield (
-            f"{criterion}, worst",
-            percent(worst.rate.rate),
-            f"{about}{worst_by(found, worst)}{chance}",
-        )
+        how = f"{about}{worst_by(found, worst)}{chance}"
+        yield f"{criterion}, worst", percent(worst.rate.rate), how
 
 
 def _by_criterion(found: Attack) -> Iterator[tuple[str, list[Finding]]]:
@@ -125,9 +123,10 @@ def _found(found: Attack) -> Iterator[Part]:
     yield html.p(words["lead"])
     head = ("criterion", *FIGURES, "what helps")
     rows = [
-        (html.explained(one.goal, worst_by(found, one)), *figures(one), _helps(one))
+        (html.explained(one.goal, worst_by(found, one)), *figures(one), helps)
         for _, some in _by_criterion(found)
         for one in some
+        for helps in [html.together(html.div(remedy.text) for remedy in one.remedies) or "–"]
     ]
     yield html.scrolled(html.table(head, rows, numbers=(1, 2, 3)), "what was found")
     for which, names in (("undeclared", found.undeclared), ("unlikely", found.unlikely)):
@@ -143,10 +142,6 @@ def other_remedies(found: Attack) -> list[Remedy]:
     """What helps against attackers who are not the most successful ones."""
     shown = {remedy for one in found.summary() for remedy in one.remedies}
     return [remedy for remedy in found.remedies() if remedy not in shown]
-
-
-def _helps(one: Finding) -> Part:
-    return html.together(html.div(remedy.text) for remedy in one.remedies) or "–"
 
 
 # ── who tried what ──────────────────────────────────────────────────────────────────────────────
@@ -205,26 +200,20 @@ def _on(found: Attack) -> Iterator[tuple[Part, Part]]:
     yield "carried out by", f"covey {version('covey')}"
 
 
-def _untried(found: Attack) -> Iterator[Part]:
-    for what, why in found.untried:
-        yield f"{what}: {why}"
-    yield _WORDS["untried"]["columns"]
-
-
 # ── to sign ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _signed(found: Attack) -> Iterator[Part]:
     """The open points with a line to write on, and who signs."""
-    yield element("ol", (html.li(text, _line()) for text in _points(found)), class_="decided")
+    yield element(
+        "ol",
+        (html.li(text, html.div("", class_="line")) for text in _points(found)),
+        class_="decided",
+    )
     head = ("", "name", "date", "signature")
     people = ("carried out by", "responsible for the release", "data protection officer")
     rows = [(who, "", "", "") for who in people]
     yield html.div(html.table(head, rows), class_="signatures")
-
-
-def _line() -> Html:
-    return html.div("", class_="line")
 
 
 def _points(found: Attack) -> Iterator[str]:

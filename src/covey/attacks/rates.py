@@ -39,7 +39,9 @@ def rate(right: Floats, chance: float = 0.0) -> Rate:
 
 def paired(right: Floats, by_chance: Floats) -> Rate:
     """Attacks and guesses about the same people."""
-    low, high = _around(np.append(right - by_chance, [1.0, -1.0]))
+    gains = np.append(right - by_chance, [1.0, -1.0])
+    middle, room = float(gains.mean()), _NORMAL * math.sqrt(gains.var() / len(gains))
+    low, high = max(middle - room, -1.0), min(middle + room, 1.0)
     return Rate(float(right.mean()), float(by_chance.mean()), low, high, len(right))
 
 
@@ -62,8 +64,3 @@ def wilson(share: float, number: int) -> tuple[float, float]:
     room = math.sqrt(share * (1 - share) / number + square / (4 * number**2))
     room *= _NORMAL / (1 + square / number)
     return max(middle - room, 0.0), min(middle + room, 1.0)
-
-
-def _around(values: Floats) -> tuple[float, float]:
-    room = _NORMAL * math.sqrt(values.var() / len(values))
-    return max(float(values.mean()) - room, -1.0), min(float(values.mean()) + room, 1.0)

@@ -19,7 +19,6 @@ from covey.attacks.knowledge import QUASI, Attacker
 from covey.attacks.matching import Rows, fitting
 from covey.attacks.rates import paired
 from covey.encoding.attributes import Mask
-from covey.schema import Role
 
 _PEOPLE = 300
 _FEWEST = 20  # of whom a rate says anything
@@ -28,32 +27,27 @@ _POINTS = 50  # that stand for all values of a class
 
 def refinement(case: Case, seed: int) -> Finding | None:
     """How often true and other values survive, among people whose own row is certain."""
-    quasi, kept = (
-        [c for c in case.columns.values() if (c.role is Role.QUASI) is wanted]
-        for wanted in (True, False)
-    )
-    classes, random = Rows.of(quasi), np.random.default_rng(seed)
+    classes, random = Rows.of(case.quasi), np.random.default_rng(seed)
     survived = (
-        _survive(quasi, classes, own, rivals, person, random)
-        for person, own, rivals in islice(_certain(case, quasi, kept, classes), _PEOPLE)
+        _survive(case.quasi, classes, own, rivals, person, random)
+        for person, own, rivals in islice(_certain(case, classes), _PEOPLE)
     )
     found = [each for each in survived if each is not None]
-    if len(found) < _FEWEST or not kept:
+    if len(found) < _FEWEST or not case.kept:
         return None
-    attacker = Attacker(tuple(column.name for column in quasi), group=QUASI)
+    attacker = Attacker(tuple(column.name for column in case.quasi), group=QUASI)
     return Finding("refinement", attacker, paired(*np.array(found).T))
 
 
-def _certain(
-    case: Case, quasi: list[KnownColumn], kept: list[KnownColumn], classes: Rows
-) -> Iterator[tuple[int, int, Longs]]:
+def _certain(case: Case, classes: Rows) -> Iterator[tuple[int, int, Longs]]:
     """People of whom one row shows all, its class, and all classes with what is kept of them.
 
     By quasi-identifiers alone, only those would be certain whose values no narrower class holds:
     they would survive always.
     """
-    rows = Rows.of([*quasi, *kept])
-    for pairs in fitting([*quasi, *kept], rows, case.order, about=False):
+    every = [*case.columns.values()]
+    rows = Rows.of(every)
+    for pairs in fitting(every, rows, case.order, about=False):
         number = np.bincount(pairs.one, minlength=pairs.count)
         own = np.zeros(pairs.count, np.int64)
         own[pairs.one] = classes.of_release[rows.first[pairs.other]]
@@ -61,7 +55,7 @@ def _certain(
             if number[known] == 1:
                 same = _all(
                     column.fits(column.values[person], column.cells[rows.first], about=False)
-                    for column in kept
+                    for column in case.kept
                 )
                 rivals = np.unique(classes.of_release[rows.first[same]])
                 yield person, int(own[known]), rivals[rivals != own[known]]
