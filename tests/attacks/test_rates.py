@@ -13,7 +13,7 @@ from covey.attacks import matching
 from covey.attacks.attempts import guessed, matched, tried
 from covey.attacks.case import Case
 from covey.attacks.knowledge import Attackers
-from covey.attacks.rates import Rate, controlled, paired, rate
+from covey.attacks.rates import Rate, controlled, paired, rate, wilson
 from covey.schema import Schema
 from covey.schema.taxonomy import build
 from covey.tables import Table
@@ -120,6 +120,10 @@ def test_an_end_is_exact_as_often_as_people_are_at_ends() -> None:
     assert success.ends["age"] == pytest.approx([expected[age] for age in order])
     anyone = dict.fromkeys((20, 21, 25), 3 / 5) | {22: 0.8 * 3 / 5}
     assert success.ends_by_chance["age"] == pytest.approx([anyone[age] for age in order])
+
+
+def test_an_interval_of_nobody_begins_at_nothing() -> None:
+    assert {wilson(0.0, number)[0] for number in range(1, 2_000)} == {0.0}
 
 
 def test_intervals_cover() -> None:

@@ -63,4 +63,4 @@ def wilson(share: float, number: int) -> tuple[float, float]:
     middle = (share + square / (2 * number)) / (1 + square / number)
     room = math.sqrt(share * (1 - share) / number + square / (4 * number**2))
     room *= _NORMAL / (1 + square / number)
-    return max(middle - room, 0.0), min(middle + room, 1.0)
+    return max(middle - room, 0.0) if share else 0.0, min(middle + room, 1.0)
