@@ -7,7 +7,7 @@ from covey.cli.options import command, schema_beside
 from covey.cli.progress import progress_bar
 from covey.cli.shown import light_grid
 from covey.cli.terminal import give_json, out, say
-from covey.errors import percent
+from covey.errors import listed, percent
 
 if TYPE_CHECKING:
     from covey.attacks import Attack
@@ -74,8 +74,8 @@ def _show(found: "Attack") -> None:
     for remedy in [*found.remedies()][:_MOST_REMEDIES]:
         out.print(f"to do: {remedy.text}", soft_wrap=True)
     if found.unlikely:
-        names = ", ".join(found.unlikely)
-        say(f"covey takes it that nobody knows {names}: who does singles people out")
+        names = listed(found.unlikely, _MOST_REMEDIES)
+        say(f"not likely, but whoever knows one of these singles people out: {names}")
     for doubt in found.doubts:
         say(f"is this the original? {doubt}")
     for what, why in found.untried:
