@@ -145,6 +145,7 @@ def test_what_means_nothing_is_refused() -> None:
     released, few = classes(table(), 20), table().select("age")
     for name, value, word in (
         ("k", 0, "k is"),
+        ("k", None, "no k known"),
         ("trials", -1, "trials"),
         ("population", few, "'sex'"),
     ):

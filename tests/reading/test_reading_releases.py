@@ -212,6 +212,7 @@ def test_rows_are_counted_surely_possibly_and_on_average() -> None:
         ({"agee": 3}, "'age'"),
         ({"age": "old"}, "number"),
         ({"age": (1, 2, 3)}, "lowest"),
+        ({"age": (40, 30)}, "before the highest"),
         ({"born": 1990}, "1990-01-31"),
         ({"job": 3}, "label"),
     ],

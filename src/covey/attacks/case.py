@@ -126,6 +126,10 @@ class Case:
 
 
 def _k_of(requirements: Sequence[Requirement], schema: Schema) -> int:
-    """What was required of a release, or else what the schema requires, or that nobody is alone."""
-    required = [one.k for one in requirements if isinstance(one, KAnonymity)]
-    return max(required, default=schema.require.k or 2)
+    """What was required of a release, or else what the schema requires."""
+    k = max(
+        (one.k for one in requirements if isinstance(one, KAnonymity)), default=schema.require.k
+    )
+    if not k:
+        raise UsageError("no k known for this release: pass k (-k)")
+    return k

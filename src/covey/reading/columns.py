@@ -154,6 +154,8 @@ class CoarseNumbers(CoarseColumn):
     def share(self, wanted: Any) -> Floats:
         """The share of possible values that lie between both ends of `wanted`, or equal it."""
         first, last = (self._number(end) for end in _both_ends(wanted, self.name))
+        if first > last:
+            raise UsageError(f"{self.name!r}: give the lowest value before the highest")
         common = np.minimum(self.high, last) - np.maximum(self.low, first)
         with np.errstate(invalid="ignore", divide="ignore"):  # no width: all or nothing
             share = (common + self.step) / (self.high - self.low + self.step)
