@@ -53,15 +53,15 @@ class Experiment:
 
     def missing(self) -> list[tuple[Target, int]]:
         """The runs that are not done yet, each with its seed; runs on one part are adjacent."""
-        asked = dict.fromkeys(
+        runs = dict.fromkeys(
             (figure.request(line, x, quick=self.quick), seed)
             for figure in self._figures
             for x in self._places(figure)
             for line in figure.lines
             for seed in range(self._runs(line))
         )
-        parts = {request.part: place for place, (request, _) in reversed([*enumerate(asked)])}
-        missing = [run for run in asked if self._key(*run) not in self._store]
+        parts = {request.part: place for place, (request, _) in reversed([*enumerate(runs)])}
+        missing = [run for run in runs if self._key(*run) not in self._store]
         return sorted(missing, key=lambda run: parts[run[0].part])
 
     def _places(self, figure: Figure) -> list[int]:

@@ -633,8 +633,9 @@ def _notes(state: State, again: int, shown: Collection[str]) -> Iterator[str]:
     """What the custodian should know about the register and this release."""
     if shown:
         yield (
-            f"one release hides people by {', '.join(shown)}, and another shows it as it is. Who "
-            "knows it finds fewer candidates than counted: give it the same role in all releases"
+            f"one release hides people by {', '.join(shown)}, and another shows it as it is. "
+            "Someone who knows it finds fewer candidates than counted: give it the same role in "
+            "all releases"
         )
     if again:
         yield (

@@ -86,8 +86,8 @@ class Prices(TableDesk):
         Whatever else leaves no class with a single value includes it, and costs as much or more.
         """
         table, progress = self.original(reading, schema), self.reporter.progress
-        asked = {**getattr(schema.require, "l"), name: 2}  # noqa: B009
-        schema = schema.requiring(l=asked, composition="warn")
+        least = {**getattr(schema.require, "l"), name: 2}  # noqa: B009
+        schema = schema.requiring(l=least, composition="warn")
         made = pipeline.anonymize(table, schema, register=False, progress=progress, **options)
         return made.report.mean_loss
 

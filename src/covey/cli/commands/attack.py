@@ -75,7 +75,7 @@ def _show(found: "Attack") -> None:
         out.print(f"to do: {remedy.text}", soft_wrap=True)
     if found.unlikely:
         names = listed(found.unlikely, _MOST_REMEDIES)
-        say(f"not likely, but whoever knows one of these singles people out: {names}")
+        say(f"not likely, but someone who knows one of these singles people out: {names}")
     for doubt in found.doubts:
         say(f"is this the original? {doubt}")
     for what, why in found.untried:
